@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use toolcrib_bench::documents::entangled;
 use toolcrib_bench::report::{Figure, Row, title};
 use toolcrib_bench::timings::Timings;
 use toolcrib_bench::{memory, processor};
@@ -33,7 +34,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         large = document(OPERATIONS, fields);
     }
     part("a document of 2 MB", &large, Some(LARGE_BOUND))?;
-    part("schemas that all lead to each other", &entangled(), None)
+    part("schemas that all lead to each other", &entangled(OPERATIONS / 2), None)
 }
 
 fn part(what: &str, document: &Value, bound: Option<Duration>) -> Result<(), Box<dyn Error>> {
@@ -140,31 +141,4 @@ fn document(operations: usize, fields: usize) -> Value {
         "paths": paths,
         "components": {"schemas": schemas, "parameters": {"Page": page}},
     })
-}
-
-/// Returns an API whose answers contain each other, by reference or by id, so that each leads to all others.
-fn entangled() -> Value {
-    let count = OPERATIONS / 2;
-    let reference = |index: usize| json!({"$ref": format!("#/components/schemas/Thing{}", index % count)});
-    let schemas: Map<String, Value> = (0..count)
-        .map(|index| {
-            let mut properties = Map::new();
-            for field in 0..12 {
-                let expanded = reference(index * 7 + field * 31 + 1);
-                properties.insert(
-                    format!("field{field}"),
-                    json!({"description": "The id of a thing, or the thing.", "anyOf": [{"type": "string"}, expanded]}),
-                );
-            }
-            (format!("Thing{index}"), json!({"type": "object", "properties": properties}))
-        })
-        .collect();
-    let paths: Map<String, Value> = (0..count)
-        .map(|index| {
-            let answer = json!({"200": {"content": {"application/json": {"schema": reference(index)}}}});
-            let body = json!({"content": {"application/json": {"schema": reference(index + 1)}}});
-            (format!("/things{index}"), json!({"post": {"requestBody": body, "responses": answer}}))
-        })
-        .collect();
-    json!({"openapi": "3.0.3", "paths": paths, "components": {"schemas": schemas}})
 }

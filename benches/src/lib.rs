@@ -8,7 +8,8 @@
 //! - [`report`]: the rows;
 //! - [`memory`]: the peak memory of a section of the program;
 //! - [`processor`]: the processor time of a section;
-//! - [`catalogue`]: generated tools that resemble real ones.
+//! - [`catalogue`]: generated tools that resemble real ones;
+//! - [`documents`]: generated OpenAPI documents.
 //!
 //! `divan` and `criterion` are not used because they measure the time of one function on an idle machine. Many benches
 //! here measure the tail of durations on several threads at once, with or without other load, relative to another
@@ -23,6 +24,7 @@
 //! ```
 
 pub mod catalogue;
+pub mod documents;
 pub mod memory;
 pub mod processor;
 pub mod report;

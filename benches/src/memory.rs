@@ -27,9 +27,18 @@ pub fn resident() -> Option<u64> {
     field("VmRSS")
 }
 
-/// Returns a field of `/proc/self/status`, in bytes.
+/// Returns the resident memory of another process.
+pub fn resident_of(process: u32) -> Option<u64> {
+    field_of(&process.to_string(), "VmRSS")
+}
+
 fn field(name: &str) -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
+    field_of("self", name)
+}
+
+/// Returns a field of `/proc/PROCESS/status`, in bytes.
+fn field_of(process: &str, name: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 use toolcrib_testkit::{FaultScript, FaultyModel, ModelServer, Turn};
 
-use crate::support::{Desk, Lab, transcript};
+use crate::support::{AgentApp, TestDir, transcript};
 
 /// Reads the note, asks the price, writes the answer.
 fn turns() -> [Turn; 4] {
@@ -18,13 +18,13 @@ fn turns() -> [Turn; 4] {
 
 #[tokio::test]
 async fn a_streamed_run_sends_these_bytes_and_its_tools_really_run() {
-    let (lab, server, ran) = Desk::default().run(turns()).await;
-    let report = ran.expect(0).json();
-    assert_eq!(lab.read("asked.txt"), "lamp\n");
-    assert_eq!(lab.read("work/answer.txt"), "3 euro — naïve");
+    let (dir, server, run_output) = AgentApp::default().run(turns()).await;
+    let report = run_output.expect(0).json();
+    assert_eq!(dir.read("asked.txt"), "lamp\n");
+    assert_eq!(dir.read("work/answer.txt"), "3 euro — naïve");
     assert!(server.requests().iter().all(|request| request.authorization == "Bearer test"));
-    snapshot!(lab, transcript(&server.requests()));
-    snapshot!(lab, serde_json::to_string_pretty(&report).unwrap());
+    snapshot!(dir, transcript(&server.requests()));
+    snapshot!(dir, serde_json::to_string_pretty(&report).unwrap());
 }
 
 #[tokio::test]
@@ -33,25 +33,26 @@ async fn the_key_of_a_provider_is_sent_to_a_server_elsewhere_only_where_the_app_
         let server = ModelServer::start([Turn::text("").refused_first(401)]).await.unwrap();
         // It is this machine, and not by an address of this machine alone.
         let url = server.base_url().replace("127.0.0.1", "0.0.0.0");
-        let lab = Lab::with_app(&format!(
+        let dir = TestDir::with_app(&format!(
             "agents: [{{id: clerk, brain: {{provider: openai, model: m, base_url: \"{url}\"{key}}}}}]\n"
         ));
-        let ran = lab.with_variable("OPENAI_API_KEY", "sk-canary").run(["run", "app.yaml", "Hello."]).await;
+        let run_output =
+            dir.with_variable("OPENAI_API_KEY", "sk-canary").run(["run", "app.yaml", "Hello."]).await;
         assert_eq!(server.requests()[0].authorization, sent);
         let advice = if sent.is_empty() {
             "set `api_key: ${OPENAI_API_KEY}` beside `base_url` to send it here"
         } else {
             "check the key in OPENAI_API_KEY"
         };
-        assert!(ran.stderr.contains(advice), "{ran:?}");
+        assert!(run_output.stderr.contains(advice), "{run_output:?}");
     }
 }
 
 #[tokio::test]
 async fn a_run_without_a_stream_sends_the_same_bytes_but_for_the_stream_and_ends_the_same() {
-    let (_, streamed, first) = Desk::default().run(turns()).await;
-    let (lab, whole, second) = Desk { streams: false, ..Desk::default() }.run(turns()).await;
-    assert_eq!(lab.read("asked.txt"), "lamp\n");
+    let (_, streamed, first) = AgentApp::default().run(turns()).await;
+    let (dir, whole, second) = AgentApp { streams: false, ..AgentApp::default() }.run(turns()).await;
+    assert_eq!(dir.read("asked.txt"), "lamp\n");
     let bodies = |server: &ModelServer| -> Vec<String> {
         let requests = server.requests();
         requests.iter().map(|request| String::from_utf8(request.body.to_vec()).unwrap()).collect()
@@ -72,8 +73,8 @@ async fn a_run_without_a_stream_sends_the_same_bytes_but_for_the_stream_and_ends
 
 #[tokio::test]
 async fn a_server_that_says_not_now_is_asked_again_with_the_same_bytes() {
-    let (_, server, ran) = Desk::default().run([Turn::text("Hello.").refused_first(429)]).await;
-    assert_eq!(ran.expect(0).json()["text"], "Hello.");
+    let (_, server, run_output) = AgentApp::default().run([Turn::text("Hello.").refused_first(429)]).await;
+    assert_eq!(run_output.expect(0).json()["text"], "Hello.");
     let requests = server.requests();
     assert_eq!(requests.len(), 2);
     assert_eq!(requests[0].body, requests[1].body);
@@ -81,19 +82,22 @@ async fn a_server_that_says_not_now_is_asked_again_with_the_same_bytes() {
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_ends_the_run_with_an_error_and_is_not_taken_for_a_whole_one() {
-    let (lab, server, ran) = Desk::default().run([Turn::text("Half a sentence.").cut_off()]).await;
-    assert_eq!(ran.json()["outcome"], "failed");
+    let (dir, server, run_output) = AgentApp::default().run([Turn::text("Half a sentence.").cut_off()]).await;
+    assert_eq!(run_output.json()["outcome"], "failed");
     assert_eq!(server.requests().len(), 1, "what was said already is not said again");
-    snapshot!(lab, ran.report());
+    snapshot!(dir, run_output.report());
 }
 
 #[tokio::test]
 async fn a_model_server_that_is_down_is_a_source_that_is_unavailable() {
     let server = ModelServer::start([]).await.unwrap();
-    let lab = Desk::default().lab(&server).with_variable("MODEL_URL", "http://127.0.0.1:9/v1");
-    let ran = lab.run(["run", "app.yaml", "Hello?", "--json"]).await.expect(5);
-    assert_eq!(ran.json()["outcome"], "failed");
-    assert!(ran.json()["error"].as_str().unwrap().contains("http://127.0.0.1:9/v1"), "{ran:#?}");
+    let dir = AgentApp::default().dir(&server).with_variable("MODEL_URL", "http://127.0.0.1:9/v1");
+    let run_output = dir.run(["run", "app.yaml", "Hello?", "--json"]).await.expect(5);
+    assert_eq!(run_output.json()["outcome"], "failed");
+    assert!(
+        run_output.json()["error"].as_str().unwrap().contains("http://127.0.0.1:9/v1"),
+        "{run_output:#?}"
+    );
 }
 
 #[tokio::test]
@@ -102,8 +106,8 @@ async fn a_model_that_never_stops_reaches_the_limit_of_turns() {
         Turn::call("hello__say_hello", &json!({"name": format!("guest {number}")}))
     });
     let server = server.await.unwrap();
-    let lab = Desk { max_turns: 4, ..Desk::default() }.lab(&server);
-    let report = lab.run(["run", "app.yaml", "Greet.", "--json"]).await.expect(1).json();
+    let dir = AgentApp { max_turns: 4, ..AgentApp::default() }.dir(&server);
+    let report = dir.run(["run", "app.yaml", "Greet.", "--json"]).await.expect(1).json();
     assert_eq!((&report["outcome"], &report["limit"]), (&json!("limit_reached"), &json!("turns")));
     assert_eq!((report["turns"].as_u64(), report["calls"].as_array().unwrap().len()), (Some(5), 4));
     let requests = server.requests();
@@ -132,8 +136,8 @@ modules: {{hello: {{}}}}
 "#,
             second.base_url()
         );
-        let lab = Lab::with_app(&app).with_variable("OPENAI_API_KEY", "test");
-        let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.json();
+        let dir = TestDir::with_app(&app).with_variable("OPENAI_API_KEY", "test");
+        let report = dir.run(["run", "app.yaml", "Price?", "--json"]).await.json();
         if first.contains(":9/") {
             assert_eq!(report["text"], "3 euro.", "{report:#}");
             assert!(second.requests().iter().all(|request| request.json().unwrap()["model"] == "small"));
@@ -160,8 +164,8 @@ runtime: {{max_cost: 0.05}}
 "#,
         server.base_url()
     );
-    let lab = Lab::with_app(&app).with_variable("OPENAI_API_KEY", "test");
-    let report = lab.run(["run", "app.yaml", "Greet.", "--json"]).await.expect(1).json();
+    let dir = TestDir::with_app(&app).with_variable("OPENAI_API_KEY", "test");
+    let report = dir.run(["run", "app.yaml", "Greet.", "--json"]).await.expect(1).json();
     assert_eq!((&report["outcome"], &report["limit"]), (&json!("limit_reached"), &json!("cost")));
     let (tokens, cost) = (&report["usage"]["prompt_tokens"], report["usage"]["cost"].as_f64().unwrap());
     let tokens = tokens.as_f64().unwrap() + report["usage"]["completion_tokens"].as_f64().unwrap();
@@ -172,8 +176,8 @@ runtime: {{max_cost: 0.05}}
 async fn a_model_that_repeats_itself_is_told_so_and_then_stopped() {
     let server = ModelServer::endless(|_| Turn::call("shop__price", &json!({"item": "lamp"})));
     let server = server.await.unwrap();
-    let lab = Desk::default().lab(&server);
-    let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(1).json();
+    let dir = AgentApp::default().dir(&server);
+    let report = dir.run(["run", "app.yaml", "Price?", "--json"]).await.expect(1).json();
     assert_eq!((&report["outcome"], &report["limit"]), (&json!("limit_reached"), &json!("repeats")));
     let last = server.requests().last().unwrap().json().unwrap();
     let told = last["messages"].to_string();
@@ -182,60 +186,60 @@ async fn a_model_that_repeats_itself_is_told_so_and_then_stopped() {
 
 #[tokio::test]
 async fn a_call_that_is_not_json_is_answered_and_the_run_completes() {
-    let (lab, server, ran) = Desk::default()
+    let (dir, server, run_output) = AgentApp::default()
         .run([
             Turn::raw_call("shop__price", r#"{"item": "lamp"#),
             Turn::call("shop__price", &json!({"item": "lamp"})),
             Turn::text("3 euro."),
         ])
         .await;
-    let report = ran.expect(0).json();
+    let report = run_output.expect(0).json();
     assert_eq!(report["calls"][0]["ok"], false);
     assert_eq!(report["calls"][0]["arguments"], r#"{"item": "lamp"#);
-    assert_eq!(lab.read("asked.txt"), "lamp\n", "only the second call ran");
+    assert_eq!(dir.read("asked.txt"), "lamp\n", "only the second call ran");
     let answers = server.requests()[1].json().unwrap()["messages"].as_array().unwrap()[2..].to_vec();
-    snapshot!(lab, serde_json::to_string_pretty(&answers).unwrap());
+    snapshot!(dir, serde_json::to_string_pretty(&answers).unwrap());
 }
 
 #[tokio::test]
 async fn wrong_arguments_and_names_are_answered_so_that_the_next_call_can_be_right() {
-    let (lab, server, ran) = Desk::default()
+    let (dir, server, run_output) = AgentApp::default()
         .run([
             Turn::call("shop__cost", &json!({"item": "lamp"})).and_call("shop__price", &json!({"itme": 3})),
             Turn::text("I give up."),
         ])
         .await;
-    let report = ran.expect(0).json();
+    let report = run_output.expect(0).json();
     assert_eq!((&report["calls"][0]["ok"], &report["calls"][1]["ok"]), (&json!(false), &json!(false)));
-    assert!(!lab.path("asked.txt").exists());
+    assert!(!dir.path("asked.txt").exists());
     let answers = server.requests()[1].json().unwrap()["messages"].as_array().unwrap()[3..].to_vec();
-    snapshot!(lab, serde_json::to_string_pretty(&answers).unwrap());
+    snapshot!(dir, serde_json::to_string_pretty(&answers).unwrap());
 }
 
 #[tokio::test]
 async fn a_recorded_run_replays_with_real_calls_and_no_server() {
     let server = ModelServer::start(turns()).await.unwrap();
-    let lab = Desk::default().lab(&server);
-    let live = lab.run(["run", "app.yaml", "Answer the note.", "--record", "turns.yaml", "--json"]).await;
+    let dir = AgentApp::default().dir(&server);
+    let live = dir.run(["run", "app.yaml", "Answer the note.", "--record", "turns.yaml", "--json"]).await;
     let live = live.expect(0).json();
     drop(server);
-    std::fs::remove_file(lab.path("work/answer.txt")).unwrap();
+    std::fs::remove_file(dir.path("work/answer.txt")).unwrap();
     let replay = ["run", "app.yaml", "Answer the note.", "--replay", "turns.yaml", "--json"];
-    let replayed = lab.run(replay).await.expect(0).json();
+    let replayed = dir.run(replay).await.expect(0).json();
     let calls = |report: &Value| -> Vec<(Value, Value, Value)> {
         let calls = report["calls"].as_array().unwrap().iter();
         calls.map(|call| (call["name"].clone(), call["arguments"].clone(), call["ok"].clone())).collect()
     };
     assert_eq!((calls(&live), &live["text"]), (calls(&replayed), &replayed["text"]));
-    assert_eq!(lab.read("asked.txt"), "lamp\nlamp\n", "the tools ran again");
+    assert_eq!(dir.read("asked.txt"), "lamp\nlamp\n", "the tools ran again");
     // The answer is there now, so that writing it has another result.
-    let other = lab.run(replay).await.expect(1).json();
+    let other = dir.run(replay).await.expect(1).json();
     let error = other["error"].as_str().unwrap();
     assert!(
         error.contains("turn 4 is asked something else") && error.contains("message 7 (tool)"),
         "{error}"
     );
-    snapshot!(lab, lab.read("turns.yaml"));
+    snapshot!(dir, dir.read("turns.yaml"));
 }
 
 /// The smallest picture there is: one pixel.
@@ -246,11 +250,11 @@ async fn a_model_that_sees_is_shown_the_picture_of_a_result_and_any_other_is_tol
     for sees in [true, false] {
         let turns = [Turn::call("filesystem__read", &json!({"path": "pixel.gif"})), Turn::text("White.")];
         let server = ModelServer::start(turns).await.unwrap();
-        let lab = Desk::default().lab(&server).with_file("work/pixel.gif", PIXEL);
+        let dir = AgentApp::default().dir(&server).with_file("work/pixel.gif", PIXEL);
         let app =
-            lab.read("app.yaml").replace("      stream:", &format!("      images: {sees}\n      stream:"));
-        let lab = lab.with_file("app.yaml", &app);
-        let report = lab.run(["run", "app.yaml", "What is to be seen?", "--json"]).await.expect(0).json();
+            dir.read("app.yaml").replace("      stream:", &format!("      images: {sees}\n      stream:"));
+        let dir = dir.with_file("app.yaml", &app);
+        let report = dir.run(["run", "app.yaml", "What is to be seen?", "--json"]).await.expect(0).json();
         assert_eq!(report["text"], "White.");
         let request = server.requests().last().unwrap().json().unwrap();
         let messages = request["messages"].as_array().unwrap();
@@ -279,13 +283,13 @@ async fn thoughts_are_shown_where_that_is_asked_for_and_never_as_the_answer() {
         "agents: [{{id: clerk, brain: {{provider: openai, model: m, base_url: '{}'}}}}]\n",
         server.base_url()
     );
-    let lab = Lab::with_app(&app).with_variable("OPENAI_API_KEY", "test");
-    let shown = lab.run(["run", "app.yaml", "Greet.", "--reasoning", "show"]).await.expect(0);
+    let dir = TestDir::with_app(&app).with_variable("OPENAI_API_KEY", "test");
+    let shown = dir.run(["run", "app.yaml", "Greet.", "--reasoning", "show"]).await.expect(0);
     assert!(shown.stderr.contains("(thinking) Ada is a guest.\n"), "{shown:#?}");
     assert_eq!(shown.stdout, "Hello Ada.\n");
     for hidden in [&["--reasoning", "hide"][..], &[]] {
         let words = [&["run", "app.yaml", "Greet."], hidden].concat();
-        let hidden = lab.run_words(&words).await.expect(0);
+        let hidden = dir.run_words(&words).await.expect(0);
         assert!(!hidden.report().contains("guest"), "{hidden:#?}");
         assert_eq!(hidden.stdout, "Hello Ada.\n");
     }
@@ -302,15 +306,15 @@ async fn a_brain_that_calls_in_its_text_goes_on_where_one_that_calls_by_its_api_
     let chair = json!({"item": "chair"});
     let second = ModelServer::start([Turn::text_call("shop.price", &chair), Turn::text("6 euro.")]);
     let second = second.await.unwrap();
-    let lab = Desk::default().lab(&first);
+    let dir = AgentApp::default().dir(&first);
     let fallback = format!(
         "      fallback: [{{provider: openai, model: small, base_url: '{}', native_tool_use: false}}]\n      stream:",
         second.base_url()
     );
-    let app = lab.read("app.yaml").replace("      stream:", &fallback);
-    let lab = lab.with_file("app.yaml", &app);
-    let report = lab.run(["run", "app.yaml", "Lamp and chair?", "--json"]).await.expect(0).json();
-    assert_eq!((&report["text"], lab.read("asked.txt").as_str()), (&json!("6 euro."), "lamp\nchair\n"));
+    let app = dir.read("app.yaml").replace("      stream:", &fallback);
+    let dir = dir.with_file("app.yaml", &app);
+    let report = dir.run(["run", "app.yaml", "Lamp and chair?", "--json"]).await.expect(0).json();
+    assert_eq!((&report["text"], dir.read("asked.txt").as_str()), (&json!("6 euro."), "lamp\nchair\n"));
     for request in second.requests() {
         let request = request.json().unwrap();
         assert_eq!(request.get("tools"), None, "it knows no functions");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_testkit::{FaultScript, FaultyModel, ModelServer, Turn};
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 const TOOLS: &str = "
 shop:
@@ -13,7 +13,7 @@ shop:
     parameters: {type: object, properties: {item: {type: string}}, required: [item]}
 ";
 
-fn lab(brain: &Value) -> Lab {
+fn dir(brain: &Value) -> TestDir {
     let app = json!({
         "agents": [{"id": "clerk", "brain": brain}],
         "tools": {
@@ -22,7 +22,7 @@ fn lab(brain: &Value) -> Lab {
             "capabilities": {"default_policy": "grant"},
         },
     });
-    Lab::with_app(&app.to_string())
+    TestDir::with_app(&app.to_string())
         .with_file("tools.yaml", TOOLS)
         .with_file("price.yaml", "type: object\nproperties: {price: {type: integer}}\nrequired: [price]\n")
         .with_variable("OPENAI_API_KEY", "test")
@@ -40,12 +40,12 @@ async fn standard_output_is_the_value_and_nothing_else() {
         Turn::text("```json\n{\"price\": \"3\"}\n```"),
     ];
     let server = ModelServer::start(turns).await.unwrap();
-    let lab = lab(&brain(&server.base_url()));
-    let ran = lab.run(["run", "app.yaml", "Price?", "--schema", "price.yaml"]).await.expect(0);
-    let value: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let dir = dir(&brain(&server.base_url()));
+    let run_output = dir.run(["run", "app.yaml", "Price?", "--schema", "price.yaml"]).await.expect(0);
+    let value: Value = serde_json::from_str(&run_output.stdout).unwrap();
     assert_eq!(value, json!({"price": 3}));
     for told in ["-> shop.price", "It costs three euro.", "does not conform to the output schema"] {
-        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+        assert!(run_output.stderr.contains(told), "{told}: {}", run_output.stderr);
     }
     let requests: Vec<Value> = server.requests().iter().map(|request| request.json().unwrap()).collect();
     let formats: Vec<bool> = requests.iter().map(|request| !request["response_format"].is_null()).collect();
@@ -56,9 +56,9 @@ async fn standard_output_is_the_value_and_nothing_else() {
 #[tokio::test]
 async fn the_report_has_the_value_and_how_it_was_repaired() {
     let server = ModelServer::start([Turn::text(r#"{"price": "3"}"#)]).await.unwrap();
-    let lab = lab(&brain(&server.base_url()));
+    let dir = dir(&brain(&server.base_url()));
     let report =
-        lab.run(["run", "app.yaml", "Price?", "--schema", "price.yaml", "--json"]).await.expect(0).json();
+        dir.run(["run", "app.yaml", "Price?", "--schema", "price.yaml", "--json"]).await.expect(0).json();
     assert_eq!((&report["outcome"], &report["output"]), (&json!("completed"), &json!({"price": 3})));
     assert_eq!(report["output_repairs"][0]["path"], "/price");
     assert_eq!(report["text"], r#"{"price": "3"}"#);
@@ -67,10 +67,10 @@ async fn the_report_has_the_value_and_how_it_was_repaired() {
 #[tokio::test]
 async fn a_schema_that_cannot_be_used_ends_the_command_before_the_model_is_asked() {
     let server = ModelServer::start([Turn::text("Never said.")]).await.unwrap();
-    let lab = lab(&brain(&server.base_url())).with_file("wrong.json", r#"{"type": "objekt"}"#);
+    let dir = dir(&brain(&server.base_url())).with_file("wrong.json", r#"{"type": "objekt"}"#);
     for (file, told) in [("missing.json", "missing.json"), ("wrong.json", "objekt")] {
-        let ran = lab.run(["run", "app.yaml", "Price?", "--schema", file]).await.expect(2);
-        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        let run_output = dir.run(["run", "app.yaml", "Price?", "--schema", file]).await.expect(2);
+        assert!(run_output.stderr.contains(told), "{}", run_output.stderr);
     }
     assert!(server.requests().is_empty());
 }
@@ -86,24 +86,24 @@ async fn a_retry_and_a_fallback_are_told_on_the_terminal_in_the_report_and_in_th
     let other = FaultyModel::start(script(says, true), 0).await.unwrap();
     let mut brain = brain(&first.base_url());
     brain["fallback"] = json!([{"provider": "openai", "model": "other", "base_url": other.base_url()}]);
-    let lab = lab(&brain);
-    let ran = lab.run(["run", "app.yaml", "Price?", "--trace", "run.html"]).await.expect(0);
+    let dir = dir(&brain);
+    let run_output = dir.run(["run", "app.yaml", "Price?", "--trace", "run.html"]).await.expect(0);
     assert!(
-        ran.stderr.contains("asking again in") && ran.stderr.contains("asking `other` instead"),
+        run_output.stderr.contains("asking again in") && run_output.stderr.contains("asking `other` instead"),
         "{}",
-        ran.stderr
+        run_output.stderr
     );
-    assert!(ran.stderr.contains("answered by other"), "{}", ran.stderr);
-    let page = lab.read("run.html");
+    assert!(run_output.stderr.contains("answered by other"), "{}", run_output.stderr);
+    let page = dir.read("run.html");
     assert!(page.contains("asking again in") && page.contains("asking `other` instead"), "{page}");
     assert!(page.contains("answered by other"), "{page}");
 
     let arguments = ["run", "app.yaml", "Price?", "--session", "s", "--json"];
-    let report = lab.run(arguments).await.expect(0).json();
+    let report = dir.run(arguments).await.expect(0).json();
     let notices = report["notices"].to_string();
     assert!(notices.contains("asking again in") && notices.contains("asking `other` instead"), "{notices}");
     assert_eq!(report["models"], json!(["other"]));
-    lab.run(["trace", "app.yaml", "--session", "s", "--output", "session.html"]).await.expect(0);
-    let page = lab.read("session.html");
+    dir.run(["trace", "app.yaml", "--session", "s", "--output", "session.html"]).await.expect(0);
+    let page = dir.read("session.html");
     assert!(page.contains("asking `other` instead") && page.contains("answered by other"), "{page}");
 }

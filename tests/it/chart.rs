@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
 
-use crate::support::{Lab, repository};
+use crate::support::{TestDir, repository};
 
 /// The values that a user has to set.
 const REQUIRED: &[&str] =
@@ -21,24 +21,28 @@ fn yaml(text: &str) -> Value {
 #[tokio::test]
 async fn the_app_of_the_chart_is_valid() {
     let values = std::fs::read_to_string(repository().join("deploy/helm/values.yaml")).unwrap();
-    let lab = Lab::with_app(yaml(&values)["app"].as_str().unwrap())
+    let dir = TestDir::with_app(yaml(&values)["app"].as_str().unwrap())
         .with_variable("SUPPORT_TOKEN", "a-token-of-some-length")
         .with_variable("POD_IP", "10.0.0.1");
-    lab.run(["validate", "app.yaml"]).await.expect(0);
+    dir.run(["validate", "app.yaml"]).await.expect(0);
 }
 
 /// Runs `helm` on the chart with values. `None` where it is not installed.
 fn helm(command: &[&str], values: &[&str]) -> Option<Result<String, String>> {
     let mut helm = Command::new("helm");
     helm.args(command).arg(repository().join("deploy/helm"));
-    let ran = helm.args(values.iter().flat_map(|value| ["--set", value])).output();
-    let Ok(ran) = ran else {
+    let run_output = helm.args(values.iter().flat_map(|value| ["--set", value])).output();
+    let Ok(run_output) = run_output else {
         // `cargo xtask test` does not install it.
         eprintln!("left out: `helm` is not installed");
         return None;
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Some(if ran.status.success() { Ok(text(&ran.stdout)) } else { Err(text(&ran.stderr)) })
+    Some(if run_output.status.success() {
+        Ok(text(&run_output.stdout))
+    } else {
+        Err(text(&run_output.stderr))
+    })
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_testkit::PetStore;
 
-use crate::support::{Lab, mcp_script, told};
+use crate::support::{TestDir, error_texts, mcp_script};
 
 const APP: &str = "
 app: {id: greeter}
@@ -13,8 +13,8 @@ modules: {hello: {constraints: {blocked_actions: [greet_many]}}}
 tools: {capabilities: {default_policy: approve, grant: [{module: hello, actions: [say_hello]}]}}
 ";
 
-fn lab() -> Lab {
-    Lab::with_app(APP).with_file("turns.yaml", "turns: [{text: Hello.}]\n")
+fn dir() -> TestDir {
+    TestDir::with_app(APP).with_file("turns.yaml", "turns: [{text: Hello.}]\n")
 }
 
 /// The keys of an object, in order.
@@ -25,24 +25,24 @@ fn keys(value: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_fresh_app_is_valid_and_runs_without_a_key() {
-    let lab = Lab::new();
-    let init = lab.run(["init", "fresh", "--json"]).await.expect(0);
+    let dir = TestDir::new();
+    let init = dir.run(["init", "fresh", "--json"]).await.expect(0);
     assert!(init.json().is_object());
-    lab.run(["validate", "fresh/app.yaml"]).await.expect(0);
-    let report = lab.run(["run", "fresh/app.yaml", "--json"]).await.expect(0).json();
+    dir.run(["validate", "fresh/app.yaml"]).await.expect(0);
+    let report = dir.run(["run", "fresh/app.yaml", "--json"]).await.expect(0).json();
     assert_eq!(report["outcome"], "completed");
     assert!(!report["calls"].as_array().unwrap().is_empty(), "it shows a tool at work: {report}");
 
-    let before = lab.read("fresh/app.yaml");
-    lab.run(["init", "fresh"]).await.expect(2);
-    assert_eq!(lab.read("fresh/app.yaml"), before, "an app that is there is not overwritten");
+    let before = dir.read("fresh/app.yaml");
+    dir.run(["init", "fresh"]).await.expect(2);
+    assert_eq!(dir.read("fresh/app.yaml"), before, "an app that is there is not overwritten");
 }
 
 #[tokio::test]
 async fn tools_and_load_have_one_form() {
-    let lab = lab().with_file("tools.yaml", "shop: [{name: price}, {}]\n");
-    let tools = lab.run(["tools", "app.yaml", "--json"]).await.expect(0).json();
-    let loaded = lab.run(["load", "--file", "tools.yaml", "--json"]).await.expect(0).json();
+    let dir = dir().with_file("tools.yaml", "shop: [{name: price}, {}]\n");
+    let tools = dir.run(["tools", "app.yaml", "--json"]).await.expect(0).json();
+    let loaded = dir.run(["load", "--file", "tools.yaml", "--json"]).await.expect(0).json();
     for document in [&tools, &loaded] {
         assert_eq!(keys(document), ["generation", "tools", "rejected"]);
         let expected = [
@@ -73,59 +73,60 @@ async fn tools_and_load_have_one_form() {
 #[tokio::test]
 async fn a_source_of_each_kind_loads_into_the_namespace_that_it_is_given() {
     let store = PetStore::start().await.unwrap();
-    let lab = Lab::new().with_file("tools.yaml", "[{name: price}]\n").with_file("server.sh", mcp_script(""));
+    let dir =
+        TestDir::new().with_file("tools.yaml", "[{name: price}]\n").with_file("server.sh", mcp_script(""));
     for (option, source, name) in [
         ("--file", "tools.yaml", "mine::price"),
         ("--openapi", &*store.document_url(), "mine::updatePet"),
         ("--mcp", "sh server.sh", "mine::ask"),
     ] {
         let loaded =
-            lab.run(["load", option, source, "--namespace", "mine", "--json"]).await.expect(0).json();
+            dir.run(["load", option, source, "--namespace", "mine", "--json"]).await.expect(0).json();
         assert_eq!(loaded["tools"][0]["qualified_name"], name);
     }
 }
 
 #[tokio::test]
 async fn a_call_prints_its_result() {
-    let lab = lab();
+    let dir = dir();
     let call = ["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#];
-    assert_eq!(lab.run(call).await.expect(0).stdout, "Hello, Ada!\n");
-    snapshot!(lab, told(&lab, call, 0).await);
+    assert_eq!(dir.run(call).await.expect(0).stdout, "Hello, Ada!\n");
+    snapshot!(dir, error_texts(&dir, call, 0).await);
 }
 
 #[tokio::test]
 async fn every_spelling_of_a_name_is_the_same_tool() {
-    let lab = lab();
+    let dir = dir();
     for name in ["hello.say_hello", "hello::say_hello", "hello__say_hello", "say_hello"] {
         let result =
-            lab.run(["call", "app.yaml", name, r#"{"name": "Ada"}"#, "--json"]).await.expect(0).json();
+            dir.run(["call", "app.yaml", name, r#"{"name": "Ada"}"#, "--json"]).await.expect(0).json();
         assert_eq!(result["name"], "hello::say_hello");
     }
 }
 
 #[tokio::test]
 async fn arguments_may_stand_in_a_file_or_on_standard_input() {
-    let lab = lab().with_file("arguments.json", r#"{"name": "Ada"}"#);
-    let from_file = lab.run(["call", "app.yaml", "hello.say_hello", "@arguments.json"]).await.expect(0);
+    let dir = dir().with_file("arguments.json", r#"{"name": "Ada"}"#);
+    let from_file = dir.run(["call", "app.yaml", "hello.say_hello", "@arguments.json"]).await.expect(0);
     assert_eq!(from_file.stdout, "Hello, Ada!\n");
     let words = ["call", "app.yaml", "hello.say_hello", "-"];
-    let from_input = lab.run_with_input(&words, r#"{"name": "Bo"}"#).await.expect(0);
+    let from_input = dir.run_with_input(&words, r#"{"name": "Bo"}"#).await.expect(0);
     assert_eq!(from_input.stdout, "Hello, Bo!\n");
 }
 
 #[tokio::test]
 async fn a_prompt_may_come_from_standard_input_and_has_to_come_from_somewhere() {
-    let lab = lab();
-    let ran = lab.run_with_input(&["run", "app.yaml"], "Hi.\n").await.expect(0);
-    assert_eq!(ran.stdout, "Hello.\n");
-    lab.run_with_input(&["run", "app.yaml"], "").await.expect(2);
+    let dir = dir();
+    let output = dir.run_with_input(&["run", "app.yaml"], "Hi.\n").await.expect(0);
+    assert_eq!(output.stdout, "Hello.\n");
+    dir.run_with_input(&["run", "app.yaml"], "").await.expect(2);
 }
 
 #[tokio::test]
 async fn a_search_says_what_it_found_and_why_or_that_nothing_fits() {
-    let lab = lab();
+    let dir = dir();
     let found =
-        lab.run(["search", "app.yaml", "greet a person", "--explain", "--json"]).await.expect(0).json();
+        dir.run(["search", "app.yaml", "greet a person", "--explain", "--json"]).await.expect(0).json();
     let form = ["query", "outcome", "reason", "degraded", "engine", "results"];
     assert!(form.iter().all(|key| keys(&found).contains(key)), "{found}");
     assert_eq!(found["outcome"], "ok");
@@ -135,34 +136,34 @@ async fn a_search_says_what_it_found_and_why_or_that_nothing_fits() {
     assert_eq!(first["name"], "hello.say_hello");
     assert!(!found.to_string().contains("greet_many"), "a blocked action is invisible");
 
-    let nothing = lab.run(["search", "app.yaml", "?!", "--json"]).await.expect(0).json();
+    let nothing = dir.run(["search", "app.yaml", "?!", "--json"]).await.expect(0).json();
     assert_eq!((&nothing["outcome"], &nothing["results"]), (&json!("no_match"), &json!([])));
     assert!(nothing["reason"].is_string());
 }
 
 #[tokio::test]
 async fn a_plan_holds_the_decision_and_the_prompt() {
-    let lab = lab();
-    snapshot!(lab, told(&lab, ["plan", "app.yaml"], 0).await);
+    let dir = dir();
+    snapshot!(dir, error_texts(&dir, ["plan", "app.yaml"], 0).await);
 }
 
 #[tokio::test]
 async fn one_tool_is_shown_with_schema_example_and_policy() {
-    let lab = lab();
-    snapshot!(lab, told(&lab, ["show", "app.yaml", "hello.say_hello"], 0).await);
+    let dir = dir();
+    snapshot!(dir, error_texts(&dir, ["show", "app.yaml", "hello.say_hello"], 0).await);
 }
 
 #[tokio::test]
 async fn the_doctor_says_what_is_here_and_what_to_do_about_the_rest() {
-    let lab = lab();
-    assert!(lab.run(["doctor", "--json"]).await.expect(0).json().is_object());
-    let app = lab.run(["doctor", "app.yaml", "--json"]).await.expect(0).json();
+    let dir = dir();
+    assert!(dir.run(["doctor", "--json"]).await.expect(0).json().is_object());
+    let app = dir.run(["doctor", "app.yaml", "--json"]).await.expect(0).json();
     assert!(app.is_object());
 }
 
 #[tokio::test]
 async fn every_command_has_help_with_an_example() {
-    let lab = Lab::new();
+    let dir = TestDir::new();
     let commands = [
         "init",
         "validate",
@@ -184,7 +185,7 @@ async fn every_command_has_help_with_an_example() {
         "man",
     ];
     for command in commands {
-        let help = lab.run([command, "--help"]).await.expect(0).stdout;
+        let help = dir.run([command, "--help"]).await.expect(0).stdout;
         assert!(help.contains("Example") && help.contains(&format!("toolcrib {command}")), "{help}");
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
 
-use crate::support::{Lab, shared};
+use crate::support::{TestDir, shared};
 
 /// How many catalogues there are.
 const CATALOGUES: usize = 10;
@@ -17,8 +17,8 @@ const CATALOGUES: usize = 10;
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
 /// The tools that loading this file gives. Nothing may be rejected.
-async fn load(lab: &Lab, option: &str, path: &Path) -> Vec<Value> {
-    let loaded = lab.run(["load", option, path.to_str().unwrap(), "--json"]).await.expect(0).json();
+async fn load(dir: &TestDir, option: &str, path: &Path) -> Vec<Value> {
+    let loaded = dir.run(["load", option, path.to_str().unwrap(), "--json"]).await.expect(0).json();
     assert_eq!(loaded["rejected"], Value::Array(Vec::new()), "{}", path.display());
     loaded["tools"].as_array().unwrap().clone()
 }
@@ -34,11 +34,11 @@ async fn the_catalogues_load_with_the_names_and_fingerprints_of_their_own_loader
     let folder = shared.join("data/compat");
     let expected: Value =
         serde_json::from_slice(&fs::read(folder.join("fms_test_data.json")).unwrap()).unwrap();
-    let lab = Lab::new();
+    let dir = TestDir::new();
     let (mut loaded, mut compared) = (0, 0);
     for entry in fs::read_dir(folder.join("fms_files")).unwrap() {
         let path = entry.unwrap().path();
-        let tools = load(&lab, "--file", &path).await;
+        let tools = load(&dir, "--file", &path).await;
         assert!(!tools.is_empty(), "{}", path.display());
         loaded += 1;
         let same_file =
@@ -68,7 +68,7 @@ fn version_and_operations(path: &Path) -> (String, usize) {
 #[tokio::test]
 async fn each_operation_of_the_pet_store_documents_is_a_tool() {
     let Some(shared) = shared() else { return };
-    let lab = Lab::new();
+    let dir = TestDir::new();
     let mut documents = 0;
     for entry in fs::read_dir(shared.join("data/openapi")).unwrap() {
         let path = entry.unwrap().path();
@@ -77,7 +77,7 @@ async fn each_operation_of_the_pet_store_documents_is_a_tool() {
         }
         let (version, operations) = version_and_operations(&path);
         if version.starts_with("3.0.") {
-            assert_eq!(load(&lab, "--openapi", &path).await.len(), operations, "{}", path.display());
+            assert_eq!(load(&dir, "--openapi", &path).await.len(), operations, "{}", path.display());
             documents += 1;
         }
     }

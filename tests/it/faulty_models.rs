@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_testkit::{FaultScript, FaultyModel, ModelFormat, ModelRequest};
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// How many runs go on side by side.
 const SIDE_BY_SIDE: usize = 4;
@@ -37,7 +37,7 @@ shop:
 ";
 
 /// The app with an agent at this server. A call of its tool leaves a line in a file.
-fn lab(fault: &Value, format: ModelFormat, base_url: &str) -> Lab {
+fn dir(fault: &Value, format: ModelFormat, base_url: &str) -> TestDir {
     let (provider, variable) = provider(format);
     let mut brain = json!({"provider": provider, "model": "test-model", "base_url": base_url});
     let mut runtime = json!({"max_turns": 5});
@@ -56,7 +56,7 @@ fn lab(fault: &Value, format: ModelFormat, base_url: &str) -> Lab {
         },
         "runtime": runtime,
     });
-    Lab::with_app(&app.to_string())
+    TestDir::with_app(&app.to_string())
         .with_file("tools.yaml", TOOLS)
         .with_file("ran.txt", "")
         .with_variable(variable, KEY)
@@ -93,30 +93,34 @@ async fn tried(mut fault: Value, format: ModelFormat) -> Option<String> {
     let script = script(fault, format)?;
     let name = fault["name"].as_str().unwrap();
     let server = FaultyModel::start(script, 0).await.unwrap();
-    let lab = lab(fault, format, &server.base_url());
-    let ran = lab.run(["run", "app.yaml", "Price?", "--json"]).await;
+    let dir = dir(fault, format, &server.base_url());
+    let run_output = dir.run(["run", "app.yaml", "Price?", "--json"]).await;
 
     let requests = server.requests();
     // Calls of a tool of low risk run side by side.
-    let mut calls: Vec<String> = lab.read("ran.txt").lines().map(ToOwned::to_owned).collect();
+    let mut calls: Vec<String> = dir.read("ran.txt").lines().map(ToOwned::to_owned).collect();
     calls.sort_unstable();
     let mut expected: Vec<&str> =
         fault["ran"].as_array().into_iter().flatten().map(|item| item.as_str().unwrap()).collect();
     expected.sort_unstable();
-    assert_eq!(ran.code.map(Value::from).as_ref(), Some(&fault["exit"]), "{name}: {ran:#?}");
+    assert_eq!(run_output.code.map(Value::from).as_ref(), Some(&fault["exit"]), "{name}: {run_output:#?}");
     assert_eq!(
         Some(requests.len()),
         fault["requests"].as_u64().and_then(|count| count.try_into().ok()),
-        "{name}: {ran:#?}"
+        "{name}: {run_output:#?}"
     );
-    assert_eq!(calls, expected, "{name}: {ran:#?}");
-    assert_eq!(server.problems(), Vec::<String>::new(), "{name}: {ran:#?}");
+    assert_eq!(calls, expected, "{name}: {run_output:#?}");
+    assert_eq!(server.problems(), Vec::<String>::new(), "{name}: {run_output:#?}");
     let is_keyed = |request: &ModelRequest| request.authorization.trim_start_matches("Bearer ") == KEY;
     assert!(requests.iter().all(is_keyed), "{name}");
-    assert!(!ran.report().contains(KEY) && !ran.stderr.contains("panicked"), "{name}: {ran:#?}");
+    assert!(
+        !run_output.report().contains(KEY) && !run_output.stderr.contains("panicked"),
+        "{name}: {run_output:#?}"
+    );
 
-    let report = ran.json();
-    let mut told = format!("# {name}\nexit {}: {}", ran.code.unwrap(), report["outcome"].as_str().unwrap());
+    let report = run_output.json();
+    let mut told =
+        format!("# {name}\nexit {}: {}", run_output.code.unwrap(), report["outcome"].as_str().unwrap());
     if let Some(limit) = report["limit"].as_str() {
         write!(told, ", {limit}").unwrap();
     }
@@ -157,7 +161,7 @@ macro_rules! faults {
         $(#[tokio::test]
         async fn $test() {
             let told = told($file, ModelFormat::ChatCompletions).await;
-            snapshot!(Lab::new(), told);
+            snapshot!(TestDir::new(), told);
         })*
 
         faults!(messages: ModelFormat::Messages; $($test: $file;)*);
@@ -171,7 +175,7 @@ macro_rules! faults {
             $(#[tokio::test]
             async fn $test() {
                 let told = told($file, $format).await;
-                let mut settings = Lab::new().snapshot_settings();
+                let mut settings = TestDir::new().snapshot_settings();
                 settings.set_snapshot_suffix(stringify!($name));
                 settings.bind(|| insta::assert_snapshot!(told));
             })*
@@ -199,5 +203,5 @@ async fn faults_of_one_format_are_understood_or_explained() {
     for format in NATIVE {
         write!(whole, "## {}\n\n{}", format.as_str(), told("native.yaml", format).await).unwrap();
     }
-    snapshot!(Lab::new(), whole);
+    snapshot!(TestDir::new(), whole);
 }

@@ -1,11 +1,11 @@
-//! Every way to a tool leads through the gate: each way in, crossed with each decision, counts what really ran.
+//! Every way to a tool leads through the gate: each way in, crossed with each decision, counts what really output.
 
 use serde_json::{Value, json};
 use toolcrib_testkit::{FaultScript, FaultyModel, ModelFormat, ModelServer, Turn};
 
 use crate::faulty_models::provider;
 use crate::model_formats::search_name;
-use crate::support::{Lab, binary};
+use crate::support::{TestDir, binary};
 
 /// What the policy says of the tool, and whether somebody says yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +53,12 @@ impl Decision {
         usize::from(matches!(self, Self::Approved | Self::Granted))
     }
 
-    /// A lab whose tool appends a line to `ran.txt` each time that it runs.
-    fn lab(self, mode: &str, is_native: bool) -> Lab {
+    /// A dir whose tool appends a line to `ran.txt` each time that it runs.
+    fn dir(self, mode: &str, is_native: bool) -> TestDir {
         self.lab_of(Target::Plain, mode, is_native)
     }
 
-    fn lab_of(self, target: Target, mode: &str, is_native: bool) -> Lab {
+    fn lab_of(self, target: Target, mode: &str, is_native: bool) -> TestDir {
         let app = format!(
             r#"
 agents:
@@ -89,7 +89,7 @@ tools:
                 if target == Target::Original || self.rule() == "grant" { target.granted() } else { "" },
             rules = if self.rule() == "grant" { String::new() } else { target.rules(self.rule()) },
         );
-        Lab::with_app(&app)
+        TestDir::with_app(&app)
             .with_file("tools.yaml", "shop: [{name: touch, description: Leaves a trace.}]\n")
             .with_variable("OPENAI_API_KEY", "test")
     }
@@ -189,21 +189,21 @@ fn ways() -> Vec<(&'static str, Value)> {
 }
 
 /// How often the tool ran since the last time that this was asked.
-fn ran(lab: &Lab) -> usize {
-    let path = lab.path("ran.txt");
+fn run_count(dir: &TestDir) -> usize {
+    let path = dir.path("ran.txt");
     let lines = std::fs::read_to_string(&path).map_or(0, |text| text.lines().count());
     let _ = std::fs::remove_file(path);
     lines
 }
 
 /// The records of calls of the tool since the last time that this was asked.
-fn recorded(lab: &Lab) -> Vec<Value> {
-    recorded_of(lab, Target::Plain)
+fn recorded(dir: &TestDir) -> Vec<Value> {
+    recorded_of(dir, Target::Plain)
 }
 
-fn recorded_of(lab: &Lab, target: Target) -> Vec<Value> {
+fn recorded_of(dir: &TestDir, target: Target) -> Vec<Value> {
     let (tool, original) = target.recorded();
-    let path = lab.path("audit.jsonl");
+    let path = dir.path("audit.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     let _ = std::fs::remove_file(path);
     let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -215,16 +215,16 @@ fn recorded_of(lab: &Lab, target: Target) -> Vec<Value> {
 #[tokio::test]
 async fn a_call_from_the_command_line_runs_as_often_as_the_policy_lets_it() {
     for (decision, target) in pairs() {
-        let lab = decision.lab_of(target, "auto", true);
+        let dir = decision.lab_of(target, "auto", true);
         for (name, arguments) in target.ways() {
             let arguments = arguments.to_string();
             let mut words = vec!["call", "app.yaml", &name, &arguments];
             if decision == Decision::Approved {
                 words.push("--yes");
             }
-            lab.run_words(&words).await;
-            assert_eq!(ran(&lab), decision.runs(), "{decision:?} {target:?}: {words:?}");
-            let records = recorded_of(&lab, target);
+            dir.run_words(&words).await;
+            assert_eq!(run_count(&dir), decision.runs(), "{decision:?} {target:?}: {words:?}");
+            let records = recorded_of(&dir, target);
             assert_eq!(records.len(), 1, "{decision:?} {target:?}: {words:?}: {records:#?}");
             let record = &records[0];
             assert_eq!(record["decision"], decision.rule(), "{words:?}: {record:#}");
@@ -248,13 +248,13 @@ fn pairs() -> impl Iterator<Item = (Decision, Target)> {
 
 #[tokio::test]
 async fn the_original_of_a_shaped_tool_is_reached_by_no_way() {
-    let lab = Decision::Granted.lab_of(Target::Shaped, "auto", true);
+    let dir = Decision::Granted.lab_of(Target::Shaped, "auto", true);
     for (name, arguments) in ways() {
-        let outcome = lab.run_words(&["call", "app.yaml", name, &arguments.to_string(), "--yes"]).await;
-        assert_eq!(ran(&lab), 0, "{name} {arguments}");
+        let outcome = dir.run_words(&["call", "app.yaml", name, &arguments.to_string(), "--yes"]).await;
+        assert_eq!(run_count(&dir), 0, "{name} {arguments}");
         assert!(!outcome.report().contains("echo"), "{name} {arguments}: {}", outcome.report());
     }
-    let listed = lab.run(["tools", "app.yaml", "--json"]).await.expect(0).json().to_string();
+    let listed = dir.run(["tools", "app.yaml", "--json"]).await.expect(0).json().to_string();
     assert!(listed.contains("desk::mark") && !listed.contains("touch"), "{listed}");
 }
 
@@ -266,17 +266,17 @@ async fn agent_runs(decision: Decision, target: Target, mode: &str, is_native: b
     };
     let turns = target.ways().into_iter().map(call).chain([Turn::text("Done.")]);
     let server = ModelServer::start(turns).await.unwrap();
-    let lab = decision.lab_of(target, mode, is_native).with_variable("MODEL_URL", server.base_url());
+    let dir = decision.lab_of(target, mode, is_native).with_variable("MODEL_URL", server.base_url());
     let mut words = vec!["run", "app.yaml", "Leave traces.", "--json"];
     if decision == Decision::Approved {
         words.push("--yes");
     }
-    let report = lab.run_words(&words).await.expect(0).json();
+    let report = dir.run_words(&words).await.expect(0).json();
     assert_eq!(report["calls"].as_array().unwrap().len(), ways().len(), "{decision:?}: {report:#}");
-    let records = recorded_of(&lab, target);
+    let records = recorded_of(&dir, target);
     assert_eq!(records.len(), ways().len(), "{decision:?} {target:?}: {records:#?}");
     assert!(records.iter().all(|record| record["agent"] == "clerk"), "{records:#?}");
-    ran(&lab)
+    run_count(&dir)
 }
 
 #[tokio::test]
@@ -317,21 +317,21 @@ async fn a_call_of_an_agent_that_loads_its_tools_runs_as_often_as_the_policy_let
             let script = json!({"answers": calls.chain([done]).collect::<Vec<_>>()});
             let server = FaultyModel::start(FaultScript::from_value(script).unwrap(), 0).await.unwrap();
             let (provider, key) = provider(format);
-            let lab = decision.lab("native", true).with_variable("MODEL_URL", server.base_url());
-            let app = lab.read("app.yaml").replace("provider: openai", &format!("provider: {provider}"));
-            let lab = lab.with_file("app.yaml", app).with_variable(key, "test");
+            let dir = decision.dir("native", true).with_variable("MODEL_URL", server.base_url());
+            let app = dir.read("app.yaml").replace("provider: openai", &format!("provider: {provider}"));
+            let dir = dir.with_file("app.yaml", app).with_variable(key, "test");
             let mut words = vec!["run", "app.yaml", "Leave traces.", "--json"];
             if decision == Decision::Approved {
                 words.push("--yes");
             }
-            let report = lab.run_words(&words).await.expect(0).json();
+            let report = dir.run_words(&words).await.expect(0).json();
             assert_eq!(server.problems(), Vec::<String>::new(), "{format:?} {decision:?}");
             let count = ways().count();
             assert_eq!(report["calls"].as_array().unwrap().len(), count + 2, "{decision:?}: {report:#}");
             // The call before the search reaches the gate only where there is no such tool for the agent.
             let early = usize::from(decision == Decision::Denied);
-            assert_eq!(recorded(&lab).len(), count + early, "{decision:?}");
-            assert_eq!(ran(&lab), decision.runs() * count, "{format:?} {decision:?}");
+            assert_eq!(recorded(&dir).len(), count + early, "{decision:?}");
+            assert_eq!(run_count(&dir), decision.runs() * count, "{format:?} {decision:?}");
         }
     }
 }
@@ -348,7 +348,7 @@ tools:
 ",
             binary().display()
         );
-        let lab = decision.lab_of(target, "auto", true).with_file("client.yaml", app);
+        let dir = decision.lab_of(target, "auto", true).with_file("client.yaml", app);
         let name = if target == Target::Plain { "shop.touch" } else { "desk.mark" };
         // A client has nobody who says yes to the server.
         let expected = usize::from(decision == Decision::Granted);
@@ -357,15 +357,15 @@ tools:
             ("remote.run_parallel".to_owned(), json!({"calls": [{"name": name, "params": {}}]})),
             ("remote.run_script".to_owned(), json!({"source": format!("await tools.{name}()")})),
         ] {
-            lab.run(["call", "client.yaml", &name, &arguments.to_string(), "--yes"]).await;
-            assert_eq!(ran(&lab), expected, "{decision:?} {target:?}: {name}");
+            dir.run(["call", "client.yaml", &name, &arguments.to_string(), "--yes"]).await;
+            assert_eq!(run_count(&dir), expected, "{decision:?} {target:?}: {name}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_flag_that_says_approved_approves_nothing() {
-    let lab = Decision::NobodyToAsk.lab("auto", true);
+    let dir = Decision::NobodyToAsk.dir("auto", true);
     for flag in
         ["_approved", "approved", "confirm", "confirmed", "session", "session_id", "agent", "_Approved"]
     {
@@ -378,8 +378,8 @@ async fn a_flag_that_says_approved_approves_nothing() {
             ("run_parallel", json!({"calls": [touch], flag: true})),
             ("run_parallel", json!({"calls": [{"name": "shop.touch", "params": {}, flag: true}]})),
         ] {
-            let outcome = lab.run(["call", "app.yaml", name, &arguments.to_string()]).await;
-            assert_eq!(ran(&lab), 0, "{name} {arguments}");
+            let outcome = dir.run(["call", "app.yaml", name, &arguments.to_string()]).await;
+            assert_eq!(run_count(&dir), 0, "{name} {arguments}");
             // It was refused for what it is, not for something else that is wrong.
             let report = outcome.report();
             let is_refused = ["approval_required", "invalid_args"].iter().any(|kind| report.contains(kind));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, PetStore, Turn, teach};
 
-use crate::support::{Lab, peer};
+use crate::support::{TestDir, peer};
 
 /// The kinds of the task with their tools: those of each source alone, and of all sources in one conversation.
 const KINDS: &str = "
@@ -79,15 +79,15 @@ async fn every_call_of_a_task_with_three_kinds_of_sources_passes_the_gate() {
     let Some(npm) = peer("npm") else { return };
     let (store, model) = (PetStore::start().await.unwrap(), model().await);
     let everything = npm.join("node_modules/.bin/mcp-server-everything");
-    let lab = Lab::new()
+    let dir = TestDir::new()
         .with_file("task.yaml", task(&everything, &store, &model))
         .with_file("calendar.yaml", TOOLS)
         .with_variable("OPENAI_API_KEY", "test");
-    let report = lab.run(["generate", "task.yaml", "--json"]).await.expect(0).json();
+    let report = dir.run(["generate", "task.yaml", "--json"]).await.expect(0).json();
     assert_eq!((&report["written"], &report["dropped"]), (&json!(30), &json!(0)), "{report}");
 
     let lines = |file: &str| -> Vec<Value> {
-        lab.read(file).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        dir.read(file).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let rows = lines("data.jsonl");
     let messages = rows.iter().flat_map(|row| row["messages"].as_array().unwrap());
@@ -115,7 +115,7 @@ async fn every_call_of_a_task_with_three_kinds_of_sources_passes_the_gate() {
         let tool = |record: &Value| record["tool"].as_str().unwrap().starts_with(namespace);
         records.iter().filter(is_granted).filter(|record| tool(record)).count()
     };
-    let text = lab.read("data.jsonl");
+    let text = dir.read("data.jsonl");
     assert!(text.contains("Echo: ") && of("peer::") > 0, "{text}");
     let asked = store.requests().len();
     assert!(asked >= of("pets::") && of("pets::") > 0, "{asked} requests");

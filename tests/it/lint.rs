@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Lab, mcp_script, repository, told};
+use crate::support::{TestDir, error_texts, mcp_script, repository};
 
 const APP: &str = "
 modules: {hello: {}}
@@ -26,41 +26,41 @@ hidden:
   - {name: refund_all}
 "#;
 
-fn lab() -> Lab {
-    Lab::with_app(APP).with_file("shop.yaml", SHOP).with_file("server.sh", mcp_script(""))
+fn dir() -> TestDir {
+    TestDir::with_app(APP).with_file("shop.yaml", SHOP).with_file("server.sh", mcp_script(""))
 }
 
 #[tokio::test]
 async fn each_finding_says_what_where_and_what_to_do() {
-    let lab = lab();
-    let text = told(&lab, ["lint", "app.yaml"], 1).await;
+    let dir = dir();
+    let text = error_texts(&dir, ["lint", "app.yaml"], 1).await;
     assert!(!text.contains("refund_all"), "what no agent sees is no finding: {text}");
-    snapshot!(lab, text);
+    snapshot!(dir, text);
 }
 
 #[tokio::test]
 async fn an_app_without_a_finding_ends_with_0_one_whose_source_is_down_with_5_and_a_broken_one_with_2() {
-    let lab = Lab::with_app("modules: {hello: {}, filesystem: {}}\n");
-    let clean = lab.run(["lint", "app.yaml", "--json"]).await.expect(0).json();
+    let dir = TestDir::with_app("modules: {hello: {}, filesystem: {}}\n");
+    let clean = dir.run(["lint", "app.yaml", "--json"]).await.expect(0).json();
     assert_eq!((&clean["ok"], &clean["findings"]), (&json!(true), &json!([])));
-    let lab = lab.with_file(
+    let dir = dir.with_file(
         "app.yaml",
         "modules: {hello: {}}\ntools: {registry: [{type: mcp, namespace: a, command: [sh, -c, exit 3]}]}\n",
     );
-    let down = lab.run(["lint", "app.yaml", "--json"]).await.expect(5).json();
+    let down = dir.run(["lint", "app.yaml", "--json"]).await.expect(5).json();
     assert_eq!(down["rejected"][0]["kind"], "unavailable");
-    lab.with_file("app.yaml", "modules: {helo: {}}\n").run(["lint", "app.yaml"]).await.expect(2);
+    dir.with_file("app.yaml", "modules: {helo: {}}\n").run(["lint", "app.yaml"]).await.expect(2);
 }
 
 #[tokio::test]
 async fn the_examples_have_no_finding() {
     let root = repository();
-    let lab = Lab::new();
+    let dir = TestDir::new();
     let starters = ["agent", "openapi", "team"];
     let starters = starters.map(|name| format!("crates/toolcrib-cli/starter/init/{name}/app.yaml"));
     for app in ["examples/quickstart/app.yaml"].into_iter().chain(starters.iter().map(String::as_str)) {
         let app = root.join(app);
-        let ran = lab.run(["lint", app.to_str().unwrap()]).await.expect(0);
-        assert!(ran.stdout.starts_with("0 findings in "), "{ran:#?}");
+        let output = dir.run(["lint", app.to_str().unwrap()]).await.expect(0);
+        assert!(output.stdout.starts_with("0 findings in "), "{output:#?}");
     }
 }

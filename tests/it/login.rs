@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::support::{Lab, PATIENCE, new_database, query};
+use crate::support::{PATIENCE, TestDir, new_database, query};
 
 const APP: &str = r#"
 modules: {hello: {}}
@@ -55,8 +55,8 @@ impl Server {
         server
     }
 
-    fn lab(&self) -> Lab {
-        Lab::with_app(APP)
+    fn dir(&self) -> TestDir {
+        TestDir::with_app(APP)
             .with_variable("CRM_URL", format!("{}/mcp", self.origin))
             .with_variable("TOOLCRIB_LOG", "trace")
     }
@@ -153,8 +153,8 @@ fn location(answer: &str) -> &str {
 }
 
 /// Logs in as a user does who reads the URL. Returns the exit code and all that was printed.
-async fn log_in(lab: &Lab, words: &[&str]) -> (Option<i32>, String) {
-    let mut child = lab.start(words);
+async fn log_in(dir: &TestDir, words: &[&str]) -> (Option<i32>, String) {
+    let mut child = dir.start(words);
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut printed = String::new();
     let url = loop {
@@ -202,21 +202,21 @@ fn assert_no_secrets(text: &str) {
 #[tokio::test]
 async fn a_server_that_needs_a_login_says_the_command_and_serves_after_it() {
     let server = Server::start().await;
-    let lab = server.lab();
-    let ran = lab.run(["tools", "app.yaml", "--json"]).await.expect(5);
-    let rejected = &ran.json()["rejected"];
+    let dir = server.dir();
+    let run_output = dir.run(["tools", "app.yaml", "--json"]).await.expect(5);
+    let rejected = &run_output.json()["rejected"];
     let reason = rejected[0]["reason"].as_str().unwrap();
     assert!(reason.contains("needs login: toolcrib login app.yaml crm (no user has logged in)"), "{reason}");
     assert_eq!(rejected.as_array().unwrap().len(), 1);
-    let siblings = ran.json()["tools"].as_array().unwrap().len();
+    let siblings = run_output.json()["tools"].as_array().unwrap().len();
     assert!(siblings > 0, "the others serve");
     assert_eq!(rejected[0]["kind"], "needs_login");
     let found =
-        lab.run(["search", "app.yaml", "open deals of this quarter", "--json"]).await.expect(0).json();
+        dir.run(["search", "app.yaml", "open deals of this quarter", "--json"]).await.expect(0).json();
     assert_ne!(found["outcome"], "ok", "{found}");
     assert_eq!(found["reason"], "needs_login", "{found}");
 
-    let (code, printed) = log_in(&lab, &["login", "app.yaml", "crm"]).await;
+    let (code, printed) = log_in(&dir, &["login", "app.yaml", "crm"]).await;
     assert_eq!(code, Some(0), "{printed}");
     let done = format!("crm: logged in at {} for read offline_access", server.origin);
     assert!(printed.contains(&done), "{printed}");
@@ -224,7 +224,7 @@ async fn a_server_that_needs_a_login_says_the_command_and_serves_after_it() {
     assert_eq!(server.asked.lock().len(), 1);
     assert!(!server.exchanges.lock()[0].contains("forged"));
 
-    let folder = lab.path("home/.local/state/toolcrib/oauth");
+    let folder = dir.path("home/.local/state/toolcrib/oauth");
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
     let files: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
@@ -238,39 +238,39 @@ async fn a_server_that_needs_a_login_says_the_command_and_serves_after_it() {
         &["show", "app.yaml", "crm.tell", "--json"],
         &["doctor", "app.yaml"],
     ] {
-        let ran = lab.run_words(words).await.expect(0);
-        assert_no_secrets(&ran.report());
+        let run_output = dir.run_words(words).await.expect(0);
+        assert_no_secrets(&run_output.report());
     }
-    let ran = lab.run(["call", "app.yaml", "crm.tell", "{}"]).await.expect(0);
-    assert_eq!(ran.stdout.trim_end(), "you sent Bearer [secret]");
+    let run_output = dir.run(["call", "app.yaml", "crm.tell", "{}"]).await.expect(0);
+    assert_eq!(run_output.stdout.trim_end(), "you sent Bearer [secret]");
 
-    let kept = everything_below(&lab.path("home/.cache"));
+    let kept = everything_below(&dir.path("home/.cache"));
     assert!(kept.contains("tell"), "its tools are kept");
     assert_no_secrets(&kept);
 
-    let ran = lab.run(["login", "app.yaml", "crm", "--logout"]).await.expect(0);
-    assert_eq!(ran.stdout, "crm: logged out\n");
-    let ran = lab.run(["call", "app.yaml", "crm.tell", "{}"]).await;
-    assert!(ran.stderr.contains("needs login") || ran.code != Some(0), "{ran:?}");
-    let again = lab.run(["login", "app.yaml", "crm", "--logout", "--json"]).await.expect(0);
+    let run_output = dir.run(["login", "app.yaml", "crm", "--logout"]).await.expect(0);
+    assert_eq!(run_output.stdout, "crm: logged out\n");
+    let run_output = dir.run(["call", "app.yaml", "crm.tell", "{}"]).await;
+    assert!(run_output.stderr.contains("needs login") || run_output.code != Some(0), "{run_output:?}");
+    let again = dir.run(["login", "app.yaml", "crm", "--logout", "--json"]).await.expect(0);
     assert_eq!(again.json(), json!({"namespace": "crm", "logged_out": false}));
 }
 
 #[tokio::test]
 async fn another_login_has_the_tools_listed_again() {
     let server = Server::start().await;
-    let lab = server.lab();
+    let dir = server.dir();
     let lists = || server.lists.load(Ordering::Relaxed);
     let search = async || {
-        lab.run(["search", "app.yaml", "tell", "--json"]).await.expect(0);
+        dir.run(["search", "app.yaml", "tell", "--json"]).await.expect(0);
         lists()
     };
-    let (code, printed) = log_in(&lab, &["login", "app.yaml", "crm"]).await;
+    let (code, printed) = log_in(&dir, &["login", "app.yaml", "crm"]).await;
     assert_eq!(code, Some(0), "{printed}");
     let first = search().await;
     assert!(first > 0);
     assert_eq!(search().await, first, "the list is cached");
-    let (code, printed) = log_in(&lab, &["login", "app.yaml", "crm"]).await;
+    let (code, printed) = log_in(&dir, &["login", "app.yaml", "crm"]).await;
     assert_eq!(code, Some(0), "{printed}");
     assert_eq!(search().await, first + 1);
 }
@@ -278,8 +278,8 @@ async fn another_login_has_the_tools_listed_again() {
 #[tokio::test]
 async fn a_login_for_machines_prints_one_document() {
     let server = Server::start().await;
-    let lab = server.lab();
-    let (code, printed) = log_in(&lab, &["login", "app.yaml", "crm", "--json"]).await;
+    let dir = server.dir();
+    let (code, printed) = log_in(&dir, &["login", "app.yaml", "crm", "--json"]).await;
     assert_eq!(code, Some(0), "{printed}");
     let document: Value = serde_json::from_str(&printed[printed.rfind("\n{").unwrap()..]).unwrap();
     assert_eq!(
@@ -298,11 +298,14 @@ async fn a_login_for_machines_prints_one_document() {
 #[tokio::test]
 async fn a_login_that_cannot_be_says_why() {
     let server = Server::start().await;
-    let lab = server.lab();
-    let ran = lab.run(["login", "app.yaml", "crn"]).await.expect(2);
-    assert!(ran.stderr.contains("no MCP server or API of the namespace `crn`; there is: `crm`"), "{ran:?}");
-    let ran = lab.run(["login", "app.yaml", "crm", "--timeout", "1"]).await.expect(1);
-    assert!(ran.stderr.contains("no user logged in within 1 s; start again"), "{ran:?}");
+    let dir = server.dir();
+    let run_output = dir.run(["login", "app.yaml", "crn"]).await.expect(2);
+    assert!(
+        run_output.stderr.contains("no MCP server or API of the namespace `crn`; there is: `crm`"),
+        "{run_output:?}"
+    );
+    let run_output = dir.run(["login", "app.yaml", "crm", "--timeout", "1"]).await.expect(1);
+    assert!(run_output.stderr.contains("no user logged in within 1 s; start again"), "{run_output:?}");
     for (auth, problem) in [
         ("{client_secret: x}", "set `client_id` too"),
         ("{grant: client_credentials}", "`grant: client_credentials` needs a `client_id`"),
@@ -322,9 +325,9 @@ async fn a_login_that_cannot_be_says_why() {
         ("{client_idd: x}", "did you mean `client_id`?"),
     ] {
         let app = APP.replace("url: \"${CRM_URL}\"", &format!("url: \"${{CRM_URL}}\", auth: {auth}"));
-        let lab = server.lab().with_file("app.yaml", app);
-        let ran = lab.run(["validate", "app.yaml"]).await.expect(2);
-        assert!(ran.stderr.contains(problem), "{auth}: {ran:?}");
+        let dir = server.dir().with_file("app.yaml", app);
+        let run_output = dir.run(["validate", "app.yaml"]).await.expect(2);
+        assert!(run_output.stderr.contains(problem), "{auth}: {run_output:?}");
     }
 }
 
@@ -335,25 +338,28 @@ async fn a_login_on_one_machine_is_that_of_all_replicas() {
     let app = format!("store: '${{STORE_URL}}'\n{APP}");
     let key = "0f".repeat(32);
     // Each has a home of its own.
-    let labs = [(); 2].map(|()| {
-        let lab = server.lab().with_file("app.yaml", &app).with_variable("STORE_URL", url.clone());
-        lab.with_variable("TOOLCRIB_TOKEN_KEY", key.clone())
+    let dirs = [(); 2].map(|()| {
+        let dir = server.dir().with_file("app.yaml", &app).with_variable("STORE_URL", url.clone());
+        dir.with_variable("TOOLCRIB_TOKEN_KEY", key.clone())
     });
-    let (code, printed) = log_in(&labs[0], &["login", "app.yaml", "crm"]).await;
+    let (code, printed) = log_in(&dirs[0], &["login", "app.yaml", "crm"]).await;
     assert_eq!(code, Some(0), "{printed}");
-    for lab in &labs {
-        let ran = lab.run(["call", "app.yaml", "crm.tell", "{}"]).await.expect(0);
-        assert_eq!(ran.stdout.trim_end(), "you sent Bearer [secret]");
-        assert!(!lab.path("home/.local/state/toolcrib/oauth").exists());
+    for dir in &dirs {
+        let run_output = dir.run(["call", "app.yaml", "crm.tell", "{}"]).await.expect(0);
+        assert_eq!(run_output.stdout.trim_end(), "you sent Bearer [secret]");
+        assert!(!dir.path("home/.local/state/toolcrib/oauth").exists());
     }
     let stored = query(&url, "SELECT body FROM toolcrib_records WHERE kind = 'token'").unwrap();
     assert_eq!(stored.len(), 1);
     assert_no_secrets(&stored.concat());
-    let other = server.lab().with_file("app.yaml", &app).with_variable("STORE_URL", url.clone());
-    let ran = other.run(["call", "app.yaml", "crm.tell", "{}"]).await;
-    assert!(ran.report().contains("set `TOOLCRIB_TOKEN_KEY` to the same key for all replicas"), "{ran:?}");
-    let ran = labs[1].run(["login", "app.yaml", "crm", "--logout"]).await.expect(0);
-    assert_eq!(ran.stdout, "crm: logged out\n");
-    let ran = labs[0].run(["call", "app.yaml", "crm.tell", "{}"]).await;
-    assert!(ran.report().contains("needs login"), "{ran:?}");
+    let other = server.dir().with_file("app.yaml", &app).with_variable("STORE_URL", url.clone());
+    let run_output = other.run(["call", "app.yaml", "crm.tell", "{}"]).await;
+    assert!(
+        run_output.report().contains("set `TOOLCRIB_TOKEN_KEY` to the same key for all replicas"),
+        "{run_output:?}"
+    );
+    let run_output = dirs[1].run(["login", "app.yaml", "crm", "--logout"]).await.expect(0);
+    assert_eq!(run_output.stdout, "crm: logged out\n");
+    let run_output = dirs[0].run(["call", "app.yaml", "crm.tell", "{}"]).await;
+    assert!(run_output.report().contains("needs login"), "{run_output:?}");
 }

@@ -1,7 +1,7 @@
 //! The integration tests: the real binary in real processes, with real servers on real sockets.
 //!
 //! The binary is the one that `TOOLCRIB_BIN` names, as `cargo xtask test` sets it, else the one beside this program.
-//! Each test runs it in a [`Lab`](support::Lab), a folder of its own, and fails when a process outlives the run.
+//! Each test runs it in a [`TestDir`](support::TestDir), a folder of its own, and fails when a process outlives the run.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -37,17 +37,18 @@ mod generate;
 mod generate_sources;
 mod hooks;
 mod hostile;
+mod injection_modes;
 mod install;
-mod leftovers;
 mod lint;
 mod login;
 mod model_formats;
 mod model_sdks;
-mod modes;
 mod module_tools;
 mod modules;
+mod multi_agent;
 mod openapi;
 mod operator;
+mod orphan_processes;
 mod peers;
 mod petstore;
 mod profiles;
@@ -60,6 +61,7 @@ mod sandbox;
 mod scripts;
 mod search;
 mod search_models;
+mod search_verbs;
 mod secrets;
 mod serve;
 mod sessions;
@@ -67,8 +69,6 @@ mod shells;
 mod starters;
 mod tasks;
 mod telemetry;
-mod together;
 mod trust;
 mod tutorials;
 mod typescript;
-mod verbs;

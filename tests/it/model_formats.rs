@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use toolcrib_testkit::{FaultScript, FaultyModel, ModelFormat};
 
 use crate::faulty_models::{TOOLS, provider};
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// The formats whose APIs load tools that a search finds.
 const DEFERRING: [ModelFormat; 2] = [ModelFormat::Messages, ModelFormat::Responses];
@@ -33,10 +33,10 @@ fn app(brain: &Value) -> String {
     .to_string()
 }
 
-fn lab(brain: &Value) -> Lab {
+fn dir(brain: &Value) -> TestDir {
     let keys = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"];
-    let lab = Lab::with_app(&app(brain)).with_file("tools.yaml", TOOLS);
-    keys.into_iter().fold(lab, |lab, key| lab.with_variable(key, "sk-test"))
+    let dir = TestDir::with_app(&app(brain)).with_file("tools.yaml", TOOLS);
+    keys.into_iter().fold(dir, |dir, key| dir.with_variable(key, "sk-test"))
 }
 
 /// Thinks and calls the tool.
@@ -59,15 +59,15 @@ fn holds_signature(server: &FaultyModel, request: usize) -> bool {
 async fn a_run_that_is_recorded_in_one_format_replays_with_the_brain_of_any_other() {
     for format in ModelFormat::ALL {
         let live = server(json!([calls(), says("Three euro.")])).await;
-        let lab = lab(&brain(format, &live));
-        let ran = lab.run(["run", "app.yaml", "Price?", "--record", "turns.yaml", "--json"]).await;
-        let report = ran.expect(0).json();
+        let dir = dir(&brain(format, &live));
+        let run_output = dir.run(["run", "app.yaml", "Price?", "--record", "turns.yaml", "--json"]).await;
+        let report = run_output.expect(0).json();
         assert_eq!(report["text"], "Three euro.", "{format:?}");
         assert_eq!(live.problems(), Vec::<String>::new());
         for other in ModelFormat::ALL {
-            std::fs::write(lab.path("app.yaml"), app(&brain(other, &live))).unwrap();
+            std::fs::write(dir.path("app.yaml"), app(&brain(other, &live))).unwrap();
             let replay = ["run", "app.yaml", "Price?", "--replay", "turns.yaml", "--json"];
-            let replayed = lab.run(replay).await.expect(0).json();
+            let replayed = dir.run(replay).await.expect(0).json();
             assert_eq!(replayed["text"], report["text"], "{format:?} as {other:?}");
             assert_eq!(replayed["calls"][0]["arguments"], json!({"item": "lamp"}));
         }
@@ -84,8 +84,8 @@ async fn a_fallback_of_another_provider_goes_on_and_the_report_names_both_models
             let second = server(json!([says("Three euro.")])).await;
             let mut brain_of_both = brain(format, &first);
             brain_of_both["fallback"] = json!([brain(other, &second)]);
-            let ran = lab(&brain_of_both).run(["run", "app.yaml", "Price?", "--json"]).await;
-            let report = ran.expect(0).json();
+            let run_output = dir(&brain_of_both).run(["run", "app.yaml", "Price?", "--json"]).await;
+            let report = run_output.expect(0).json();
             assert_eq!(report["text"], "Three euro.", "{format:?} to {other:?}");
             assert_eq!(report["models"], json!([format.as_str(), other.as_str()]));
             let notice = report["notices"][0].as_str().unwrap();
@@ -102,9 +102,9 @@ async fn a_fallback_of_another_provider_goes_on_and_the_report_names_both_models
 async fn a_session_returns_what_only_the_provider_understands_in_the_next_process() {
     for format in ModelFormat::ALL.into_iter().filter(|format| *format != ModelFormat::ChatCompletions) {
         let server = server(json!([calls(), says("Three euro."), says("Four euro.")])).await;
-        let lab = lab(&brain(format, &server));
-        lab.run(["run", "app.yaml", "A lamp?", "--session", "a", "--json"]).await.expect(0);
-        lab.run(["run", "app.yaml", "A chair?", "--session", "a", "--json"]).await.expect(0);
+        let dir = dir(&brain(format, &server));
+        dir.run(["run", "app.yaml", "A lamp?", "--session", "a", "--json"]).await.expect(0);
+        dir.run(["run", "app.yaml", "A chair?", "--session", "a", "--json"]).await.expect(0);
         assert_eq!(server.problems(), Vec::<String>::new(), "{format:?}");
         let held: Vec<_> = (0..3).map(|request| holds_signature(&server, request)).collect();
         assert_eq!(held, [false, true, true], "{format:?}");
@@ -122,8 +122,8 @@ fn calling(name: &str, arguments: &Value) -> Value {
     json!({"body": [{"think": "Hm."}, {"call": call}, {"finish": "tool_calls"}, "usage", "done"]})
 }
 
-/// A lab whose agent has native injection, and many tools of which one is denied.
-fn native_lab(format: ModelFormat, server: &FaultyModel) -> Lab {
+/// A dir whose agent has native injection, and many tools of which one is denied.
+fn native_lab(format: ModelFormat, server: &FaultyModel) -> TestDir {
     let brain = brain(format, server);
     let mut app: Value = serde_json::from_str(&app(&brain)).unwrap();
     app["runtime"] = json!({"tool_injection": "native"});
@@ -133,11 +133,11 @@ fn native_lab(format: ModelFormat, server: &FaultyModel) -> Lab {
     let tools = (0..40).fold(format!("{TOOLS}{more}"), |tools, number| {
         tools + &format!("  - {{name: other_{number}, description: Does something else.}}\n")
     });
-    lab(&brain).with_file("app.yaml", app.to_string()).with_file("tools.yaml", tools)
+    dir(&brain).with_file("app.yaml", app.to_string()).with_file("tools.yaml", tools)
 }
 
-/// Runs an agent that searches, and calls what the search found. Returns the lab and the server, which has the requests.
-pub(crate) async fn native_run(format: ModelFormat) -> (Lab, FaultyModel) {
+/// Runs an agent that searches, and calls what the search found. Returns the dir and the server, which has the requests.
+pub(crate) async fn native_run(format: ModelFormat) -> (TestDir, FaultyModel) {
     let answers = json!([
         calling(search_name(format), &json!({"query": "what an item costs"})),
         calling("shop__price", &json!({"item": "lamp"})),
@@ -145,19 +145,19 @@ pub(crate) async fn native_run(format: ModelFormat) -> (Lab, FaultyModel) {
         says("Three euro."),
     ]);
     let server = server(answers).await;
-    let lab = native_lab(format, &server);
-    let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0).json();
+    let dir = native_lab(format, &server);
+    let report = dir.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0).json();
     assert_eq!(server.problems(), Vec::<String>::new(), "{format:?}");
     assert_eq!(report["text"], "Three euro.", "{format:?}");
     let calls: Vec<_> = report["calls"].as_array().unwrap().iter().map(|call| &call["name"]).collect();
     let search = "context_builder::search_tools";
     assert_eq!(calls, [search, "shop::price", search], "{format:?}: {report:#}");
     assert_eq!(report["calls"][1]["ok"], true);
-    (lab, server)
+    (dir, server)
 }
 
 /// Runs an agent whose brain has these keys too, and whose model answers at once.
-pub(crate) async fn run_with_brain(format: ModelFormat, keys: &Value) -> (Lab, FaultyModel) {
+pub(crate) async fn run_with_brain(format: ModelFormat, keys: &Value) -> (TestDir, FaultyModel) {
     let server = server(json!([says("Three euro.")])).await;
     let mut brain = brain(format, &server);
     for (key, value) in keys.as_object().unwrap() {
@@ -171,11 +171,11 @@ pub(crate) async fn run_with_brain(format: ModelFormat, keys: &Value) -> (Lab, F
       required: [item]
       additionalProperties: false
 ";
-    let lab = lab(&brain).with_file("tools.yaml", format!("{TOOLS}{order}"));
-    let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0).json();
+    let dir = dir(&brain).with_file("tools.yaml", format!("{TOOLS}{order}"));
+    let report = dir.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0).json();
     assert_eq!(server.problems(), Vec::<String>::new(), "{format:?}");
     assert_eq!(report["text"], "Three euro.", "{format:?}");
-    (lab, server)
+    (dir, server)
 }
 
 /// Returns the tools of a request that the model sees from the beginning, and those that are loaded.
@@ -195,7 +195,7 @@ fn tools_of(format: ModelFormat, body: &Value) -> [Vec<Value>; 2] {
 #[tokio::test]
 async fn a_search_loads_the_tools_that_it_finds_and_what_stands_before_the_conversation_stays() {
     for format in DEFERRING {
-        let (lab, server) = native_run(format).await;
+        let (dir, server) = native_run(format).await;
         let bodies: Vec<Value> = server.requests().iter().map(|request| request.json().unwrap()).collect();
         let first = tools_of(format, &bodies[0]);
         assert!(first[1].is_empty());
@@ -217,11 +217,11 @@ async fn a_search_loads_the_tools_that_it_finds_and_what_stands_before_the_conve
             assert!(next.starts_with(&one), "{format:?}: what is loaded stays");
         }
 
-        let plan = lab.run(["plan", "app.yaml", "--json"]).await.expect(0).json();
+        let plan = dir.run(["plan", "app.yaml", "--json"]).await.expect(0).json();
         let tokens = |mode: &str| plan["tokens"][mode].as_u64().unwrap();
         assert_eq!((&plan["mode"], tokens("native")), (&json!("native"), tokens("chosen")));
         assert!(tokens("native") < tokens("discovery") && tokens("discovery") < tokens("direct"), "{plan:#}");
-        let told = lab.run(["plan", "app.yaml"]).await.expect(0).stdout;
+        let told = dir.run(["plan", "app.yaml"]).await.expect(0).stdout;
         let line = told.lines().find(|line| line.starts_with("tokens: ")).unwrap();
         assert!(
             line.contains(&format!("discovery {}, native {}", tokens("discovery"), tokens("native"))),
@@ -239,8 +239,8 @@ async fn a_deferred_tool_that_no_search_found_is_not_run_and_the_model_is_told_h
             says("I cannot."),
         ]);
         let server = server(answers).await;
-        let lab = native_lab(format, &server);
-        let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0).json();
+        let dir = native_lab(format, &server);
+        let report = dir.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0).json();
         assert_eq!(server.problems(), Vec::<String>::new(), "{format:?}");
         let oks: Vec<_> = report["calls"].as_array().unwrap().iter().map(|call| &call["ok"]).collect();
         assert_eq!(oks, [false, false], "{report:#}");

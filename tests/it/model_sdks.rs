@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use toolcrib_testkit::{FaultScript, FaultyModel, ModelFormat};
 
 use crate::model_formats::{native_run, run_with_brain};
-use crate::support::{Lab, PATIENCE, peer};
+use crate::support::{PATIENCE, TestDir, peer};
 
 /// Returns what the SDK of a format has parsed: streamed, and as a whole.
 async fn parsed(format: ModelFormat, script: &Value) -> Option<Value> {
@@ -23,9 +23,9 @@ async fn parsed(format: ModelFormat, script: &Value) -> Option<Value> {
 /// Returns what the program with the SDK of a format prints.
 async fn asked(format: ModelFormat, argument: &str, input: Stdio) -> Option<Value> {
     let packages = peer("model_sdks")?;
-    let lab = Lab::new();
+    let dir = TestDir::new();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/model_sdks.py");
-    let mut command = lab.command("python3", &lab.path("."));
+    let mut command = dir.command("python3", &dir.path("."));
     command.arg(script).arg(format.as_str()).arg(argument).env("PYTHONPATH", packages).stdin(input);
     let output = timeout(PATIENCE, command.output()).await.expect("the SDK answers").unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
@@ -90,10 +90,10 @@ async fn an_official_sdk_sees_that_an_answer_was_cut() {
 #[tokio::test]
 async fn the_types_of_an_official_sdk_take_requests_with_deferred_tools_whole() {
     for format in [ModelFormat::Messages, ModelFormat::Responses] {
-        let (lab, server) = native_run(format).await;
+        let (dir, server) = native_run(format).await;
         let bodies: Vec<Value> = server.requests().iter().map(|request| request.json().unwrap()).collect();
         assert!(bodies.last().unwrap().to_string().contains(r#""defer_loading":true"#), "{format:?}");
-        let path = lab.path("requests.json");
+        let path = dir.path("requests.json");
         std::fs::write(&path, json!(bodies).to_string()).unwrap();
         let Some(read) = asked(format, "-", File::open(path).unwrap().into()).await else { return };
         assert_eq!(read, json!(bodies), "{format:?}");
@@ -124,7 +124,7 @@ async fn the_types_of_an_official_sdk_take_requests_with_each_form_of_tools() {
             json!({"strict_tools": true, "text_tools": ["shop.price"], "tool_choice": price}),
         ),
     ] {
-        let (lab, server) = run_with_brain(format, &forms).await;
+        let (dir, server) = run_with_brain(format, &forms).await;
         let body: Value = server.requests()[0].json().unwrap();
         let tools = body["tools"].as_array().unwrap();
         let named = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
@@ -135,7 +135,7 @@ async fn the_types_of_an_official_sdk_take_requests_with_each_form_of_tools() {
         } else {
             assert_eq!(named("shop__price")["eager_input_streaming"], true);
         }
-        let path = lab.path("requests.json");
+        let path = dir.path("requests.json");
         std::fs::write(&path, json!([body]).to_string()).unwrap();
         let Some(read) = asked(format, "-", File::open(path).unwrap().into()).await else { return };
         assert_eq!(read, json!([body]), "{format:?}");

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// The modules that the requests are searched in.
 const APP: &str = "
@@ -63,10 +63,10 @@ fn image() -> Vec<u8> {
 
 #[tokio::test]
 async fn a_request_in_french_or_english_finds_the_tool_that_is_meant() {
-    let lab = Lab::with_app(APP).with_file("work/todo.txt", "milk\nbread\n");
+    let dir = TestDir::with_app(APP).with_file("work/todo.txt", "milk\nbread\n");
     let mut wrong = Vec::new();
     for (request, meant) in REQUESTS {
-        let found = lab.run(["search", "app.yaml", request, "--json"]).await.expect(0).json();
+        let found = dir.run(["search", "app.yaml", request, "--json"]).await.expect(0).json();
         let first = found["results"][0]["name"].as_str().unwrap_or("nothing").to_owned();
         if first != *meant {
             wrong.push(format!("{request}: {first} instead of {meant}"));
@@ -78,10 +78,10 @@ async fn a_request_in_french_or_english_finds_the_tool_that_is_meant() {
 #[tokio::test]
 async fn a_model_is_shown_an_image_as_a_handle_and_not_as_its_data() {
     let app = format!("{APP}{RECORDED}");
-    let lab = Lab::with_app(&app).with_file("work/pixel.gif", image()).with_file("turns.yaml", TURNS);
-    let report = lab.run(["run", "app.yaml", "What is in the picture?", "--json"]).await.expect(0).json();
+    let dir = TestDir::with_app(&app).with_file("work/pixel.gif", image()).with_file("turns.yaml", TURNS);
+    let report = dir.run(["run", "app.yaml", "What is in the picture?", "--json"]).await.expect(0).json();
     assert_eq!(report["text"], "It is a pixel.", "{report}");
     let read = ["call", "app.yaml", "filesystem.read", r#"{"path": "pixel.gif"}"#, "--json"];
-    let result = lab.run(read).await.expect(0).json();
+    let result = dir.run(read).await.expect(0).json();
     assert_eq!(result["result"]["mimeType"], json!("image/gif"), "a program is given all of it: {result}");
 }

@@ -6,21 +6,21 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::support::{Lab, Ran, binary, repository};
+use crate::support::{RunOutput, TestDir, binary, repository};
 
 /// How long the file may be that makes the tool of the example.
 const MAX_EXAMPLE_LINES: usize = 40;
 
 /// Runs the program of `examples/reports`, which is built beside the binary.
-async fn reports(lab: &Lab, arguments: &[&str]) -> Ran {
+async fn reports(dir: &TestDir, arguments: &[&str]) -> RunOutput {
     let program = binary().with_file_name(format!("reports{}", std::env::consts::EXE_SUFFIX));
     assert!(program.is_file(), "{} is not there: cargo build -p reports", program.display());
-    lab.finish(lab.command(program, &lab.path("")).args(arguments).spawn().unwrap()).await
+    dir.finish(dir.command(program, &dir.path("")).args(arguments).spawn().unwrap()).await
 }
 
-fn reports_app(policy: &str) -> Lab {
+fn reports_app(policy: &str) -> TestDir {
     let config = "{reports: [{id: 7, title: May, status: final}]}";
-    Lab::with_app(&format!(
+    TestDir::with_app(&format!(
         "modules: {{reports: {{config: {config}}}, hello: {{}}}}\ntools: {{capabilities: {policy}}}\n"
     ))
 }
@@ -39,33 +39,33 @@ fn the_example_of_a_module_is_one_file_of_at_most_forty_lines() {
 
 #[tokio::test]
 async fn the_tool_of_another_crate_is_called_and_gives_its_payload() {
-    let lab = reports_app("{default_policy: grant}");
-    let found = reports(&lab, &[&GET[..], &["--json"]].concat()).await.expect(0).json();
+    let dir = reports_app("{default_policy: grant}");
+    let found = reports(&dir, &[&GET[..], &["--json"]].concat()).await.expect(0).json();
     let report = json!({"id": 7, "title": "May", "status": "final"});
     assert_eq!(found["result"], json!({"status": "ok", "report": report}));
-    let missing = reports(&lab, &["call", "app.yaml", "get-report", r#"{"report_id": 8}"#]).await.expect(0);
+    let missing = reports(&dir, &["call", "app.yaml", "get-report", r#"{"report_id": 8}"#]).await.expect(0);
     assert_eq!(missing.json(), json!({"status": "error", "error": "not_found"}));
-    reports(&lab, &["call", "app.yaml", "reports.get-report", "{}"]).await.expect(2);
-    let builtin = reports(&lab, &["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#]).await;
+    reports(&dir, &["call", "app.yaml", "reports.get-report", "{}"]).await.expect(2);
+    let builtin = reports(&dir, &["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#]).await;
     assert_eq!(builtin.expect(0).stdout.trim(), "Hello, Ada!");
 }
 
 #[tokio::test]
 async fn the_tool_of_another_crate_is_found_listed_and_shown() {
-    let lab = reports_app("{default_policy: grant}");
+    let dir = reports_app("{default_policy: grant}");
     for query in ["load a report", "lire un rapport"] {
-        let found = reports(&lab, &["search", "app.yaml", query, "--json"]).await.expect(0).json();
+        let found = reports(&dir, &["search", "app.yaml", query, "--json"]).await.expect(0).json();
         assert_eq!(found["results"][0]["name"], "reports.get-report", "{query}: {found}");
     }
-    let tools = reports(&lab, &["tools", "app.yaml", "--json"]).await.expect(0).json();
+    let tools = reports(&dir, &["tools", "app.yaml", "--json"]).await.expect(0).json();
     let tools: Vec<&Value> = tools["tools"].as_array().unwrap().iter().collect();
     let tool = tools.iter().find(|tool| tool["qualified_name"] == "reports::get-report").unwrap();
     assert_eq!(
         (&tool["risk"], &tool["policy"], &tool["source"]),
         (&json!("low"), &json!("grant"), &json!("module reports"))
     );
-    let shown = reports(&lab, &["show", "app.yaml", "reports.get-report"]).await.expect(0);
-    lab.snapshot_settings().bind(|| insta::assert_snapshot!("show_reports", shown.report()));
+    let shown = reports(&dir, &["show", "app.yaml", "reports.get-report"]).await.expect(0);
+    dir.snapshot_settings().bind(|| insta::assert_snapshot!("show_reports", shown.report()));
 }
 
 #[tokio::test]
@@ -85,33 +85,33 @@ async fn the_tool_of_another_crate_is_gated() {
 
 #[tokio::test]
 async fn the_module_of_another_crate_is_documented() {
-    let lab = Lab::new();
-    let schema = reports(&lab, &["schema", "reports"]).await.expect(0);
-    lab.snapshot_settings().bind(|| insta::assert_snapshot!("schema_reports", schema.report()));
-    let wrong = reports(&lab, &["schema", "raports"]).await.expect(2).stderr;
+    let dir = TestDir::new();
+    let schema = reports(&dir, &["schema", "reports"]).await.expect(0);
+    dir.snapshot_settings().bind(|| insta::assert_snapshot!("schema_reports", schema.report()));
+    let wrong = reports(&dir, &["schema", "raports"]).await.expect(2).stderr;
     assert!(wrong.contains("unknown module `raports`, did you mean `reports`?"), "{wrong}");
-    lab.run(["schema", "reports"]).await.expect(2);
+    dir.run(["schema", "reports"]).await.expect(2);
 }
 
 #[tokio::test]
 async fn schema_tells_what_an_app_file_takes_with_the_modules_of_the_program() {
-    let lab = Lab::new();
-    let listed = lab.run(["schema"]).await.expect(0).stdout;
+    let dir = TestDir::new();
+    let listed = dir.run(["schema"]).await.expect(0).stdout;
     assert!(listed.starts_with("app: the app file itself\n"), "{listed}");
-    for schema in [lab.run(["schema", "app"]).await, lab.run(["schema", "app", "--json"]).await] {
+    for schema in [dir.run(["schema", "app"]).await, dir.run(["schema", "app", "--json"]).await] {
         let schema = schema.expect(0).json();
         let modules = &schema["properties"]["modules"];
         assert_eq!(modules["additionalProperties"], false);
         assert!(modules["properties"]["hello"].is_object() && modules["properties"].get("reports").is_none());
     }
-    let schema = reports(&lab, &["schema", "app", "--json"]).await.expect(0).json();
+    let schema = reports(&dir, &["schema", "app", "--json"]).await.expect(0).json();
     assert!(schema["properties"]["modules"]["properties"]["reports"].is_object());
 }
 
 #[tokio::test]
 async fn schema_tells_what_a_module_takes_and_what_its_actions_do() {
-    let lab = Lab::new();
-    let schema = lab.run(["schema", "hello", "--json"]).await.expect(0).json();
+    let dir = TestDir::new();
+    let schema = dir.run(["schema", "hello", "--json"]).await.expect(0).json();
     let keys: Vec<&String> = schema.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["module", "title", "description", "config", "actions"]);
     assert_eq!(schema["config"]["additionalProperties"], false);
@@ -123,7 +123,7 @@ async fn schema_tells_what_a_module_takes_and_what_its_actions_do() {
 
 #[tokio::test]
 async fn a_mistake_in_what_an_app_says_of_a_module_is_said_at_its_place() {
-    let lab = Lab::with_app(
+    let dir = TestDir::with_app(
         "modules:
   hello:
     config: {loud: true}
@@ -133,15 +133,15 @@ async fn a_mistake_in_what_an_app_says_of_a_module_is_said_at_its_place() {
   helo: {}
 ",
     );
-    let said = lab.run(["validate", "app.yaml"]).await.expect(2);
-    lab.snapshot_settings().bind(|| insta::assert_snapshot!("validate_modules", said.report()));
-    let errors = lab.run(["validate", "app.yaml", "--json"]).await.expect(2).json();
+    let said = dir.run(["validate", "app.yaml"]).await.expect(2);
+    dir.snapshot_settings().bind(|| insta::assert_snapshot!("validate_modules", said.report()));
+    let errors = dir.run(["validate", "app.yaml", "--json"]).await.expect(2).json();
     assert_eq!((&errors["errors"][0]["line"], &errors["errors"][0]["column"]), (&json!(3), &json!(14)));
 }
 
 #[tokio::test]
 async fn setup_runs_for_a_call_and_is_recorded_and_does_not_run_for_a_look() {
-    let lab = Lab::with_app(
+    let dir = TestDir::with_app(
         "modules:
   filesystem:
     setup: [{action: write, params: {path: made.txt, content: '{{env.WORD}} {{workspace}}'}}]
@@ -151,25 +151,25 @@ audit: {path: audit.jsonl}
 ",
     )
     .with_variable("WORD", "hello");
-    lab.run(["tools", "app.yaml"]).await.expect(0);
-    assert!(!lab.path("made.txt").exists(), "a look sets nothing up");
-    let read = lab.run(["call", "app.yaml", "filesystem.read", r#"{"path": "made.txt"}"#]).await.expect(0);
-    let folder = lab.path("");
+    dir.run(["tools", "app.yaml"]).await.expect(0);
+    assert!(!dir.path("made.txt").exists(), "a look sets nothing up");
+    let read = dir.run(["call", "app.yaml", "filesystem.read", r#"{"path": "made.txt"}"#]).await.expect(0);
+    let folder = dir.path("");
     assert!(
         read.stdout.contains(&format!("hello {}", folder.display().to_string().trim_end_matches('/'))),
         "{read:?}"
     );
-    let first: Value = serde_json::from_str(lab.read("audit.jsonl").lines().next().unwrap()).unwrap();
+    let first: Value = serde_json::from_str(dir.read("audit.jsonl").lines().next().unwrap()).unwrap();
     assert_eq!(
         (&first["tool"], &first["rule"]),
         (&json!("filesystem::write"), &json!("modules.filesystem.setup[0]"))
     );
-    lab.run(["call", "app.yaml", "filesystem.write", r#"{"path": "x", "content": "y"}"#]).await.expect(3);
+    dir.run(["call", "app.yaml", "filesystem.write", r#"{"path": "x", "content": "y"}"#]).await.expect(3);
 }
 
 #[tokio::test]
 async fn a_secret_of_setup_is_in_no_output_and_no_record() {
-    let lab = Lab::with_app(
+    let dir = TestDir::with_app(
         "modules:
   filesystem: {setup: [{action: write, params: {path: '{{secret.CODE}}/made.txt', content: x}}]}
 tools: {capabilities: {default_policy: grant}}
@@ -177,24 +177,24 @@ audit: {path: audit.jsonl, values: true}
 ",
     )
     .with_variable("CODE", "canary-9f31");
-    let ran = lab.run(["call", "app.yaml", "filesystem.ls", "{}", "--json"]).await;
-    let said = format!("{}{}{}", ran.stdout, ran.stderr, lab.read("audit.jsonl"));
+    let run_output = dir.run(["call", "app.yaml", "filesystem.ls", "{}", "--json"]).await;
+    let said = format!("{}{}{}", run_output.stdout, run_output.stderr, dir.read("audit.jsonl"));
     assert!(said.contains("[secret CODE]") && !said.contains("canary-9f31"), "{said}");
 }
 
 #[tokio::test]
 async fn a_new_module_is_a_crate_that_builds_and_whose_tests_pass() {
-    let lab = Lab::new();
+    let dir = TestDir::new();
     let repository = repository();
     let sources = repository.to_str().unwrap();
-    let made = lab.run(["new", "module", "tea-time", "--toolcrib", sources, "--json"]).await.expect(0).json();
+    let made = dir.run(["new", "module", "tea-time", "--toolcrib", sources, "--json"]).await.expect(0).json();
     assert_eq!(made, json!({"module": "tea-time", "files": ["tea-time/Cargo.toml", "tea-time/src/lib.rs"]}));
     // The versions that are here already: nothing is fetched.
-    fs::copy(repository.join("Cargo.lock"), lab.path("tea-time/Cargo.lock")).unwrap();
+    fs::copy(repository.join("Cargo.lock"), dir.path("tea-time/Cargo.lock")).unwrap();
     let target = binary().parent().and_then(Path::parent).unwrap().to_owned();
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["test", "--offline", "--quiet", "--lib"])
-        .current_dir(lab.path("tea-time"))
+        .current_dir(dir.path("tea-time"))
         .env("CARGO_TARGET_DIR", target)
         // As the workspace builds what it depends on, so that most of it is there.
         .env("CARGO_PROFILE_DEV_DEBUG", "false")
@@ -210,7 +210,7 @@ async fn a_new_module_is_a_crate_that_builds_and_whose_tests_pass() {
 
 #[tokio::test]
 async fn a_new_module_that_cannot_be_is_refused_and_nothing_is_written() {
-    let lab = Lab::new().with_file("here/keep", "");
+    let dir = TestDir::new().with_file("here/keep", "");
     let repository = repository();
     let sources = repository.to_str().unwrap();
     for (name, toolcrib) in [
@@ -221,18 +221,18 @@ async fn a_new_module_that_cannot_be_is_refused_and_nothing_is_written() {
         ("here", sources),
         ("tea", "home"),
     ] {
-        let said = lab.run(["new", "module", name, "--toolcrib", toolcrib]).await.expect(2).stderr;
+        let said = dir.run(["new", "module", name, "--toolcrib", toolcrib]).await.expect(2).stderr;
         assert!(said.contains("error: "), "{name}: {said}");
-        assert!(name == "here" || !lab.path(name).exists(), "{name}");
+        assert!(name == "here" || !dir.path(name).exists(), "{name}");
     }
-    lab.run(["new", "module", "tea", "--toolcrib", "https://git.example/toolcrib"]).await.expect(0);
-    let manifest = lab.read("tea/Cargo.toml");
+    dir.run(["new", "module", "tea", "--toolcrib", "https://git.example/toolcrib"]).await.expect(0);
+    let manifest = dir.read("tea/Cargo.toml");
     assert!(manifest.contains(r#"toolcrib-sdk = { git = "https://git.example/toolcrib" }"#), "{manifest}");
 }
 
 #[tokio::test]
 async fn a_new_module_of_programs_or_tool_file_is_valid_and_its_tool_runs() {
-    let lab = Lab::new();
+    let dir = TestDir::new();
     for (arguments, tool, given, expected) in [
         (
             &["new", "exec", "texts", "--json"][..],
@@ -248,30 +248,30 @@ async fn a_new_module_of_programs_or_tool_file_is_valid_and_its_tool_runs() {
         ),
         (&["new", "tool-file", "tea-time", "--json"], "tea-time.echo", r#"{"text": "a; b"}"#, json!("a; b")),
     ] {
-        let made = lab.run_words(arguments).await.expect(0).json();
-        fs::write(lab.path("app.yaml"), made["app"].as_str().unwrap()).unwrap();
-        lab.run(["validate", "app.yaml"]).await.expect(0);
-        let result = lab.run(["call", "app.yaml", tool, given, "--json"]).await.expect(0).json();
+        let made = dir.run_words(arguments).await.expect(0).json();
+        fs::write(dir.path("app.yaml"), made["app"].as_str().unwrap()).unwrap();
+        dir.run(["validate", "app.yaml"]).await.expect(0);
+        let result = dir.run(["call", "app.yaml", tool, given, "--json"]).await.expect(0).json();
         let result = match &result["result"] {
             Value::String(text) => json!(text.trim_end()),
             other => other.clone(),
         };
         assert_eq!(result, expected, "{tool}");
-        let again = lab.run_words(arguments).await.expect(2);
+        let again = dir.run_words(arguments).await.expect(2);
         assert!(again.stderr.contains("exists already; nothing was written"), "{again:?}");
     }
 }
 
 #[tokio::test]
 async fn a_new_skill_is_one_that_agents_are_told_of() {
-    let lab = Lab::with_app("agents: [{id: clerk, brain: {provider: ollama, model: m}}]\n");
-    let made = lab.run(["new", "skill", "triage", "--json"]).await.expect(0).json();
+    let dir = TestDir::with_app("agents: [{id: clerk, brain: {provider: ollama, model: m}}]\n");
+    let made = dir.run(["new", "skill", "triage", "--json"]).await.expect(0).json();
     assert_eq!(made, json!({"skill": "triage", "files": ["skills/triage.md"]}));
-    let validated = lab.run(["validate", "app.yaml"]).await.expect(0);
+    let validated = dir.run(["validate", "app.yaml"]).await.expect(0);
     assert!(!validated.stderr.contains("warning"), "{validated:?}");
-    let plan = lab.run(["plan", "app.yaml", "--json"]).await.expect(0).stdout;
+    let plan = dir.run(["plan", "app.yaml", "--json"]).await.expect(0).stdout;
     assert!(plan.contains("/triage"), "{plan}");
     for name in ["../x", "Tea", "a__b", "context_builder"] {
-        lab.run(["new", "skill", name]).await.expect(2);
+        dir.run(["new", "skill", name]).await.expect(2);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolcrib_testkit::{ModelServer, Turn};
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 const TOOLS: &str = r##"
 shop:
@@ -22,7 +22,7 @@ shop:
         tree: {type: object, properties: {child: {$ref: "#/$defs/tree"}}}
 "##;
 
-fn lab(schemas: &str) -> Lab {
+fn dir(schemas: &str) -> TestDir {
     let app = format!(
         r#"
 agents:
@@ -33,7 +33,7 @@ tools:
   capabilities: {{default_policy: grant}}
 "#
     );
-    Lab::with_app(&app).with_file("tools.yaml", TOOLS).with_variable("OPENAI_API_KEY", "test")
+    TestDir::with_app(&app).with_file("tools.yaml", TOOLS).with_variable("OPENAI_API_KEY", "test")
 }
 
 #[tokio::test]
@@ -41,8 +41,8 @@ async fn what_an_api_refuses_is_rewritten_for_it_and_means_the_same() {
     for schemas in ["openai", "anthropic", "gemini", "portable"] {
         let lookup = Turn::text("Nothing.");
         let server = ModelServer::start([lookup]).await.unwrap();
-        let lab = lab(schemas).with_variable("MODEL_URL", server.base_url());
-        lab.run(["run", "app.yaml", "Look.", "--json"]).await.expect(0);
+        let dir = dir(schemas).with_variable("MODEL_URL", server.base_url());
+        dir.run(["run", "app.yaml", "Look.", "--json"]).await.expect(0);
         let request = server.requests()[0].json().unwrap();
         let tools = request["tools"].as_array().unwrap();
         let sent = &tools.iter().find(|tool| tool["function"]["name"] == "shop__find").unwrap()["function"];
@@ -58,11 +58,11 @@ async fn what_an_api_refuses_is_rewritten_for_it_and_means_the_same() {
         for (value, is_right) in [("lamp", true), ("x", false)] {
             let call = Turn::call("shop__find", &json!({names[0].as_str(): value}));
             let server = ModelServer::start([call, Turn::text("Done.")]).await.unwrap();
-            let lab = self::lab(schemas).with_variable("MODEL_URL", server.base_url());
-            let report = lab.run(["run", "app.yaml", "Find.", "--json"]).await.expect(0).json();
+            let dir = self::dir(schemas).with_variable("MODEL_URL", server.base_url());
+            let report = dir.run(["run", "app.yaml", "Find.", "--json"]).await.expect(0).json();
             assert_eq!(report["calls"][0]["ok"], is_right, "{schemas}: {report:#}");
             if is_right {
-                let given: serde_json::Value = serde_json::from_str(&lab.read("given.json")).unwrap();
+                let given: serde_json::Value = serde_json::from_str(&dir.read("given.json")).unwrap();
                 assert_eq!(given, json!({"filter[name]": "lamp", "päge": 1}), "{schemas}");
             }
         }
@@ -72,8 +72,8 @@ async fn what_an_api_refuses_is_rewritten_for_it_and_means_the_same() {
 #[tokio::test]
 async fn a_schema_is_sent_as_it_is_where_the_app_says_so() {
     let server = ModelServer::start([Turn::text("Nothing.")]).await.unwrap();
-    let lab = lab("original").with_variable("MODEL_URL", server.base_url());
-    lab.run(["run", "app.yaml", "Look.", "--json"]).await.expect(0);
+    let dir = dir("original").with_variable("MODEL_URL", server.base_url());
+    dir.run(["run", "app.yaml", "Look.", "--json"]).await.expect(0);
     let request = server.requests()[0].json().unwrap();
     let tools = request["tools"].as_array().unwrap();
     let sent = tools.iter().find(|tool| tool["function"]["name"] == "shop__find").unwrap();

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use tokio::time::timeout;
 use toolcrib_testkit::TestTerminal;
 
-use crate::support::{Lab, PATIENCE, binary, mcp_script};
+use crate::support::{PATIENCE, TestDir, binary, mcp_script};
 
 /// The columns of a terminal that does not say them.
 const COLUMNS: usize = 80;
@@ -16,14 +16,14 @@ const WAITS: &str = "on_start() { while [ ! -e seen ]; do sleep 0.05; done; }";
 
 #[tokio::test]
 async fn a_command_that_takes_longer_than_a_second_says_what_it_is_doing() {
-    let lab = Lab::new().with_file("server.sh", mcp_script(WAITS));
+    let dir = TestDir::new().with_file("server.sh", mcp_script(WAITS));
     let TestTerminal { seat: mut screen, terminal, .. } = TestTerminal::open().unwrap();
-    let mut command = lab.command(binary(), &lab.path(""));
+    let mut command = dir.command(binary(), &dir.path(""));
     command.args(["load", "--mcp", "sh server.sh", "--namespace", "desk"]).env("TERM", "xterm");
     let mut child = command.stdout(terminal.try_clone().unwrap()).stderr(terminal).spawn().unwrap();
     // The terminal ends when no program has it open any more.
     drop(command);
-    let seen = lab.path("seen");
+    let seen = dir.path("seen");
     let text = tokio::task::spawn_blocking(move || {
         let (mut text, mut part) = (String::new(), [0; 4096]);
         while let Ok(count @ 1..) = screen.read(&mut part) {

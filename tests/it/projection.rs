@@ -9,7 +9,7 @@ use toolcrib::results::{Projections, Results, TokenCounter};
 use toolcrib_model::ToolResult;
 use toolcrib_port::CallContext;
 
-use crate::support::{Lab, repository};
+use crate::support::{TestDir, repository};
 
 /// Set to write the table instead of comparing it.
 const BLESS: &str = "TOOLCRIB_BLESS";
@@ -57,8 +57,8 @@ fn percent(before: u64, after: u64) -> String {
     format!("{} %", before.saturating_sub(after) * 100 / before.max(1))
 }
 
-/// A lab whose tool answers with its argument.
-fn lab(shape: &str) -> Lab {
+/// A dir whose tool answers with its argument.
+fn dir(shape: &str) -> TestDir {
     let app = format!(
         "
 audit: {{path: audit.jsonl}}
@@ -71,51 +71,51 @@ tools:
     );
     let parameters = "parameters: {type: object, properties: {json: {type: string}}, required: [json]}";
     let tools = format!("shop:\n  - {{name: rows, {parameters}}}\n  - {{name: secret, {parameters}}}\n");
-    Lab::with_app(&app).with_file("tools.yaml", tools)
+    TestDir::with_app(&app).with_file("tools.yaml", tools)
 }
 
-async fn call(lab: &Lab, name: &str, arguments: Value) -> Value {
-    lab.run(["call", "app.yaml", name, &arguments.to_string(), "--json"]).await.expect(0).json()["result"]
+async fn call(dir: &TestDir, name: &str, arguments: Value) -> Value {
+    dir.run(["call", "app.yaml", name, &arguments.to_string(), "--json"]).await.expect(0).json()["result"]
         .clone()
 }
 
 #[tokio::test]
 async fn each_way_to_a_tool_takes_an_expression_for_its_result() {
-    let lab = lab("");
+    let dir = dir("");
     let rows = json!({"json": r#"{"rows": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]}"#});
     let inner = json!({"name": "shop.rows", "params": rows, "project": "$.rows[*].id"});
-    assert_eq!(call(&lab, "execute_tool", inner.clone()).await, json!([1, 2]));
+    assert_eq!(call(&dir, "execute_tool", inner.clone()).await, json!([1, 2]));
     let outer = json!({"name": "execute_tool", "params": {"name": "shop.rows", "params": rows}, "project": ".rows | length"});
-    assert_eq!(call(&lab, "execute_tool", outer).await, 2);
+    assert_eq!(call(&dir, "execute_tool", outer).await, 2);
     let both = json!({"calls": [inner, {"name": "shop.rows", "params": rows}]});
-    let both = call(&lab, "run_parallel", both).await;
+    let both = call(&dir, "run_parallel", both).await;
     assert_eq!(both["results"][0]["result"], json!([1, 2]), "{both}");
     assert!(both["results"][1]["result"].to_string().contains("name"), "{both}");
     let denied = json!({"calls": [{"name": "shop.secret", "params": rows, "project": "$"}]});
-    let denied = call(&lab, "run_parallel", denied).await;
+    let denied = call(&dir, "run_parallel", denied).await;
     assert_eq!(denied["results"][0]["error"]["kind"], "denied", "{denied}");
     let wrong = json!({"name": "shop.rows", "params": rows, "project": "$.row[*].id"});
-    let wrong = call(&lab, "execute_tool", wrong).await;
+    let wrong = call(&dir, "execute_tool", wrong).await;
     assert!(wrong["structure"].as_str().unwrap().contains("rows: [2 × {id: int"), "{wrong}");
-    assert!(lab.read("audit.jsonl").contains("\"saved_tokens\":"), "{}", lab.read("audit.jsonl"));
+    assert!(dir.read("audit.jsonl").contains("\"saved_tokens\":"), "{}", dir.read("audit.jsonl"));
 }
 
 #[tokio::test]
 async fn a_shape_projects_every_result_and_no_caller_gets_more() {
-    let lab = lab("shape: [{tool: shop.rows, project: '$.rows[*].id'}]");
+    let dir = dir("shape: [{tool: shop.rows, project: '$.rows[*].id'}]");
     let rows = json!({"json": r#"{"rows": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]}"#});
-    assert_eq!(call(&lab, "shop.rows", rows.clone()).await, json!([1, 2]));
+    assert_eq!(call(&dir, "shop.rows", rows.clone()).await, json!([1, 2]));
     let more = json!({"name": "shop.rows", "params": rows, "project": "$..name"});
-    let more = call(&lab, "execute_tool", more).await;
+    let more = call(&dir, "execute_tool", more).await;
     assert_eq!(more["structure"], "[2 × int 1..2]", "{more}");
-    let outcome = lab.run(["call", "app.yaml", "shop.rows", "{\"json\": \"name a\"}", "--json"]).await;
+    let outcome = dir.run(["call", "app.yaml", "shop.rows", "{\"json\": \"name a\"}", "--json"]).await;
     assert!(!outcome.report().contains("name a"), "{}", outcome.report());
 }
 
 #[tokio::test]
 async fn an_expression_of_a_shape_that_cannot_be_read_is_an_error_of_the_app() {
-    let lab = lab("shape: [{tool: shop.rows, project: '.rows | lenght'}]");
-    let outcome = lab.run(["validate", "app.yaml"]).await;
+    let dir = dir("shape: [{tool: shop.rows, project: '.rows | lenght'}]");
+    let outcome = dir.run(["validate", "app.yaml"]).await;
     assert!(
         outcome.report().contains("`jq` has no filter `lenght` here, did you mean `length`?"),
         "{}",

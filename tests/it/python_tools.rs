@@ -5,13 +5,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// The root of the repository.
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// A lab with the files of the example, and the package where it is for the binary.
-fn lab() -> Lab {
+/// A dir with the files of the example, and the package where it is for the binary.
+fn dir() -> TestDir {
     let example = Path::new(REPOSITORY).join("examples/python-tools");
     let package = Path::new(REPOSITORY).join("python/src").canonicalize().unwrap();
     let files = ["app.yaml", "modules/reports/models.py", "modules/reports/tools/report.py", "work/.gitkeep"];
@@ -19,28 +19,28 @@ fn lab() -> Lab {
         let path = example.join(file);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     };
-    files.iter().fold(Lab::new(), |lab, file| {
-        lab.with_file(file, read(file).replace("../../python/src", package.to_str().unwrap()))
+    files.iter().fold(TestDir::new(), |dir, file| {
+        dir.with_file(file, read(file).replace("../../python/src", package.to_str().unwrap()))
     })
 }
 
-async fn call(lab: &Lab, tool: &str, arguments: &Value, code: i32) -> Value {
+async fn call(dir: &TestDir, tool: &str, arguments: &Value, code: i32) -> Value {
     let arguments = arguments.to_string();
-    lab.run(["call", "app.yaml", tool, &arguments, "--json"]).await.expect(code).json()
+    dir.run(["call", "app.yaml", tool, &arguments, "--json"]).await.expect(code).json()
 }
 
 #[tokio::test]
 async fn tools_in_python_are_called_like_any_other_and_call_others_through_the_gate() {
-    let lab = lab();
-    let report = call(&lab, "reports.get-report", &json!({"report_id": 1}), 0).await;
+    let dir = dir();
+    let report = call(&dir, "reports.get-report", &json!({"report_id": 1}), 0).await;
     let expected = json!({"id": 1, "title": "Sales in May", "status": "published"});
     assert_eq!(report["result"], json!({"status": "ok", "report": expected, "views": 1}));
-    let none = call(&lab, "reports.get-report", &json!({"report_id": 9}), 0).await;
+    let none = call(&dir, "reports.get-report", &json!({"report_id": 9}), 0).await;
     assert_eq!(none["result"], json!({"status": "error", "error": "not_found"}));
-    let compared = call(&lab, "reports.compare-reports", &json!({"report_ids": [1, 2]}), 0).await;
+    let compared = call(&dir, "reports.compare-reports", &json!({"report_ids": [1, 2]}), 0).await;
     assert_eq!(compared["result"]["status"], json!({"1": "published", "2": "draft"}), "{compared}");
     assert!(compared["result"]["asked_by"].is_string(), "{compared}");
-    let few = call(&lab, "reports.compare-reports", &json!({"report_ids": [1]}), 2).await;
+    let few = call(&dir, "reports.compare-reports", &json!({"report_ids": [1]}), 2).await;
     assert_eq!(few["error"]["kind"], "invalid_args", "its schema is held to before it is called: {few}");
 }
 
@@ -58,8 +58,8 @@ def relay(name: str, *, sdk):
     except ToolError as error:
         return [names, error.kind]
 "#;
-    let lab = lab().with_file("modules/reports/tools/relay.py", relay);
-    let denied = call(&lab, "reports.relay", &json!({"name": "reports.delete-report"}), 0).await;
+    let dir = dir().with_file("modules/reports/tools/relay.py", relay);
+    let denied = call(&dir, "reports.relay", &json!({"name": "reports.delete-report"}), 0).await;
     assert_eq!(denied["result"][1], "denied", "{denied}");
     let names = denied["result"][0].to_string();
     assert!(names.contains("reports::get-report") && !names.contains("reports::delete-report"), "{names}");
@@ -72,8 +72,8 @@ def endless(depth: int = 0, *, sdk):
     """Calls itself."""
     return sdk.run_tool("reports.endless", {"depth": depth + 1})
 "#;
-    let lab = lab.with_file("modules/reports/tools/endless.py", endless);
-    let failed = lab.run(["call", "app.yaml", "reports.endless", "{}", "--json"]).await.json();
+    let dir = dir.with_file("modules/reports/tools/endless.py", endless);
+    let failed = dir.run(["call", "app.yaml", "reports.endless", "{}", "--json"]).await.json();
     assert_eq!(failed["error"]["kind"], "limit_reached", "{failed}");
 }
 
@@ -90,14 +90,14 @@ def leak(fail: bool = False):
         raise ValueError(os.environ["API_KEY"])
     return os.environ["API_KEY"]
 "#;
-    let app = lab().read("app.yaml").replace("env: {", "env: {API_KEY: \"${REPORTS_API_KEY}\", ");
-    let lab = lab()
+    let app = dir().read("app.yaml").replace("env: {", "env: {API_KEY: \"${REPORTS_API_KEY}\", ");
+    let dir = dir()
         .with_file("app.yaml", app)
         .with_file("modules/reports/tools/leak.py", leak)
         .with_variable("REPORTS_API_KEY", "key-0123456789abcdef");
     for arguments in ["{}", "{\"fail\": true}"] {
-        let ran = lab.run(["call", "app.yaml", "reports.leak", arguments, "--json"]).await;
-        let report = ran.report();
+        let output = dir.run(["call", "app.yaml", "reports.leak", arguments, "--json"]).await;
+        let report = output.report();
         assert!(!report.contains("0123456789abcdef"), "{report}");
         assert!(report.contains("ValueError") || report.contains("result"), "{report}");
     }
@@ -105,9 +105,9 @@ def leak(fail: bool = False):
 
 #[tokio::test]
 async fn a_file_that_cannot_be_imported_is_told_with_its_line_and_the_others_load() {
-    let lab = lab().with_file("modules/reports/tools/broken.py", "import json\nimport nowhere_at_all\n");
-    let ran = lab.run(["tools", "app.yaml"]).await;
-    let report = ran.report();
+    let dir = dir().with_file("modules/reports/tools/broken.py", "import json\nimport nowhere_at_all\n");
+    let output = dir.run(["tools", "app.yaml"]).await;
+    let report = output.report();
     assert!(report.contains("reports.get-report"), "{report}");
     assert!(report.contains("modules/reports/tools/broken.py:2: ModuleNotFoundError"), "{report}");
 }

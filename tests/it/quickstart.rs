@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use crate::support::{Lab, Ran, repository};
+use crate::support::{RunOutput, TestDir, repository};
 
 /// Where it is written what the tests change.
 const WINDOW: &str = "context_window: 131072";
 
 /// The quickstart in a folder of its own, with a change to its app file.
-fn copy(change: impl Fn(String) -> String) -> Lab {
-    Lab::of_example("quickstart", |name, text| if name == "app.yaml" { change(text) } else { text })
+fn copy(change: impl Fn(String) -> String) -> TestDir {
+    TestDir::of_example("quickstart", |name, text| if name == "app.yaml" { change(text) } else { text })
 }
 
 /// A copy with another way of showing tools and of calling them.
-fn with_mode(mode: &str, is_native: bool) -> Lab {
+fn with_mode(mode: &str, is_native: bool) -> TestDir {
     copy(|app| {
         assert!(app.contains(WINDOW), "the quickstart names its window: {app}");
         let app = app.replace(WINDOW, &format!("{WINDOW}\n      native_tool_use: {is_native}"));
@@ -21,13 +21,13 @@ fn with_mode(mode: &str, is_native: bool) -> Lab {
     })
 }
 
-async fn mode(lab: &Lab) -> Value {
-    lab.run(["plan", "app.yaml", "--json"]).await.expect(0).json()["mode"].clone()
+async fn mode(dir: &TestDir) -> Value {
+    dir.run(["plan", "app.yaml", "--json"]).await.expect(0).json()["mode"].clone()
 }
 
 /// The report without what differs from run to run.
-fn stable(ran: &Ran) -> Value {
-    let mut report = ran.json();
+fn stable(output: &RunOutput) -> Value {
+    let mut report = output.json();
     for call in report["calls"].as_array_mut().unwrap() {
         call["ms"] = Value::Null;
     }
@@ -36,18 +36,18 @@ fn stable(ran: &Ran) -> Value {
 
 #[tokio::test]
 async fn the_command_of_the_readme_answers_from_three_sources_without_a_key() {
-    let lab = Lab::new();
+    let dir = TestDir::new();
     let words = ["run", "examples/quickstart/app.yaml", "--json"];
-    let ran = lab.finish(lab.start_in(&repository(), &words)).await.expect(0);
-    let report = stable(&ran);
+    let output = dir.finish(dir.start_in(&repository(), &words)).await.expect(0);
+    let report = stable(&output);
     assert_eq!(report["outcome"], "completed");
-    snapshot!(lab, serde_json::to_string_pretty(&report).unwrap());
+    snapshot!(dir, serde_json::to_string_pretty(&report).unwrap());
 }
 
 #[tokio::test]
 async fn a_person_sees_each_call_and_the_answer() {
-    let lab = copy(|app| app);
-    snapshot!(lab, lab.run(["run", "app.yaml"]).await.expect(0).report());
+    let dir = copy(|app| app);
+    snapshot!(dir, dir.run(["run", "app.yaml"]).await.expect(0).report());
 }
 
 #[tokio::test]
@@ -56,9 +56,9 @@ async fn it_ends_the_same_in_all_modes_and_both_styles() {
     assert_eq!(mode(&copy(|app| app)).await, "direct");
     for wanted in ["direct", "compact", "discovery", "mixed"] {
         for is_native in [true, false] {
-            let lab = with_mode(wanted, is_native);
-            assert_eq!(mode(&lab).await, wanted);
-            reports.push(stable(&lab.run(["run", "app.yaml", "--json"]).await.expect(0)));
+            let dir = with_mode(wanted, is_native);
+            assert_eq!(mode(&dir).await, wanted);
+            reports.push(stable(&dir.run(["run", "app.yaml", "--json"]).await.expect(0)));
         }
     }
     let first = &reports[0];
@@ -68,8 +68,8 @@ async fn it_ends_the_same_in_all_modes_and_both_styles() {
 
 #[tokio::test]
 async fn what_costs_money_is_not_done_without_a_person() {
-    let lab = copy(|app| app);
+    let dir = copy(|app| app);
     let parcel = r#"{"weight_kg": 1, "zone": "nordic"}"#;
-    lab.run(["call", "app.yaml", "shipping.book", parcel]).await.expect(4);
-    lab.run(["call", "app.yaml", "shipping.book", parcel, "--yes"]).await.expect(0);
+    dir.run(["call", "app.yaml", "shipping.book", parcel]).await.expect(4);
+    dir.run(["call", "app.yaml", "shipping.book", parcel, "--yes"]).await.expect(0);
 }

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use toolcrib_model::random::hex;
 use toolcrib_testkit::{Canary, Hit};
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// A document with one operation.
 const PETS: &str = "
@@ -63,18 +63,18 @@ fn manifest() -> Value {
 }
 
 /// Returns a folder with an app and a bundle.
-fn lab_with_bundle() -> Lab {
-    let lab = Lab::with_app(
+fn lab_with_bundle() -> TestDir {
+    let dir = TestDir::with_app(
         "# The tools of the team.\ntools:\n  capabilities: {default_policy: grant} # for now\n",
     )
     .with_file("bundle/manifest.json", manifest().to_string())
     .with_file("bundle/server.py", SERVER);
     let zipped = Command::new("python3")
         .args(["-m", "zipfile", "-c", "../notes.mcpb", "manifest.json", "server.py"])
-        .current_dir(lab.path("bundle"))
+        .current_dir(dir.path("bundle"))
         .status();
     assert!(zipped.unwrap().success());
-    lab
+    dir
 }
 
 /// Answers as the official registry does.
@@ -116,54 +116,54 @@ fn answer(hit: &Hit, bundle: &[u8]) -> Response {
     }
 }
 
-async fn registry(lab: &Lab) -> Canary {
-    let bundle = fs::read(lab.path("notes.mcpb")).unwrap();
+async fn registry(dir: &TestDir) -> Canary {
+    let bundle = fs::read(dir.path("notes.mcpb")).unwrap();
     Canary::start(move |hit| answer(hit, &bundle)).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_server_of_the_registry_is_found_shown_added_and_called() {
-    let lab = lab_with_bundle();
-    let registry = registry(&lab).await;
-    let lab = lab.with_variable("TOOLCRIB_REGISTRY", registry.origin());
-    let found = lab.run(["registry", "search", "notes"]).await.expect(0);
+    let dir = lab_with_bundle();
+    let registry = registry(&dir).await;
+    let dir = dir.with_variable("TOOLCRIB_REGISTRY", registry.origin());
+    let found = dir.run(["registry", "search", "notes"]).await.expect(0);
     assert!(found.stdout.contains("io.github.example/notes  1.0.0"), "{found:?}");
     assert!(!found.stdout.contains('\u{1b}'), "{found:?}");
     let query = &registry.hits()[0].uri;
     assert!(query.contains("search=notes") && query.contains("version=latest"), "{query}");
-    let shown = lab.run(["registry", "show", "io.github.example/notes", "--json"]).await.expect(0).json();
+    let shown = dir.run(["registry", "show", "io.github.example/notes", "--json"]).await.expect(0).json();
     assert_eq!(shown["plans"][0]["type"], "mcpb");
 
-    let before = lab.read("app.yaml");
+    let before = dir.read("app.yaml");
     let name = "io.github.example/notes";
-    let missing = lab.run(["registry", "add", name, "--yes"]).await.expect(2).stderr;
+    let missing = dir.run(["registry", "add", name, "--yes"]).await.expect(2).stderr;
     assert!(missing.contains("--set folder=… (The folder of the notes.)"), "{missing}");
     // Without a person who agrees, nothing is written or unpacked.
-    let asked = lab.run(["registry", "add", name, "--set", "folder=./mine"]).await.expect(4);
+    let asked = dir.run(["registry", "add", name, "--set", "folder=./mine"]).await.expect(4);
     assert!(asked.stdout.contains("runs python3 "), "{asked:?}");
     assert!(asked.stderr.contains("--yes"), "{asked:?}");
-    assert_eq!(lab.read("app.yaml"), before);
-    assert!(!lab.path("home/.local/state/toolcrib/bundles").exists());
+    assert_eq!(dir.read("app.yaml"), before);
+    assert!(!dir.path("home/.local/state/toolcrib/bundles").exists());
 
-    let added = lab.run(["registry", "add", name, "--set", "folder=./mine", "--yes"]).await.expect(0);
+    let added = dir.run(["registry", "add", name, "--set", "folder=./mine", "--yes"]).await.expect(0);
     assert!(added.stderr.contains("next: toolcrib tools app.yaml --namespace notes"), "{added:?}");
-    let after = lab.read("app.yaml");
+    let after = dir.read("app.yaml");
     assert!(after.contains("# The tools of the team.") && after.contains("# for now"), "{after}");
     assert!(after.contains("pin: true"), "{after}");
-    let called = lab.run(["call", "app.yaml", "notes.add_note", r#"{"text": "milk"}"#]).await.expect(0);
+    let called = dir.run(["call", "app.yaml", "notes.add_note", r#"{"text": "milk"}"#]).await.expect(0);
     assert_eq!(called.stdout.trim(), "milk in ./mine as ada");
-    let again = lab.run(["registry", "add", name, "--set", "folder=./mine", "--yes"]).await.expect(2);
+    let again = dir.run(["registry", "add", name, "--set", "folder=./mine", "--yes"]).await.expect(2);
     assert!(again.stderr.contains("the namespace `notes` already"), "{again:?}");
 }
 
 #[tokio::test]
 async fn a_registry_that_lies_or_is_down_changes_nothing() {
-    let lab = lab_with_bundle();
-    let registry = registry(&lab).await;
-    let before = lab.read("app.yaml");
+    let dir = lab_with_bundle();
+    let registry = registry(&dir).await;
+    let before = dir.read("app.yaml");
     let add = async |name: &str, origin: &str, code: i32| {
         let arguments = ["registry", "add", name, "--registry", origin, "--set", "folder=x", "--yes"];
-        lab.run(arguments).await.expect(code).stderr
+        dir.run(arguments).await.expect(code).stderr
     };
     let origin = registry.origin();
     let changed = add("io.github.example/changed", &origin, 3).await;
@@ -176,14 +176,14 @@ async fn a_registry_that_lies_or_is_down_changes_nothing() {
     assert!(unknown.contains("the registry has no such server"), "{unknown}");
     drop(registry);
     add("io.github.example/notes", &origin, 5).await;
-    assert_eq!(lab.read("app.yaml"), before);
-    assert!(!lab.path("home/.local/state/toolcrib/bundles").exists());
+    assert_eq!(dir.read("app.yaml"), before);
+    assert!(!dir.path("home/.local/state/toolcrib/bundles").exists());
 }
 
 #[tokio::test]
 async fn sources_are_added_and_what_looks_like_a_secret_is_not_written() {
-    let lab = Lab::with_app("modules: {hello: {}}\n").with_file("pets.yaml", PETS);
-    let added = lab
+    let dir = TestDir::with_app("modules: {hello: {}}\n").with_file("pets.yaml", PETS);
+    let added = dir
         .run([
             "add",
             "mcp",
@@ -200,24 +200,24 @@ async fn sources_are_added_and_what_looks_like_a_secret_is_not_written() {
         .await
         .expect(0);
     assert!(added.stderr.contains("set these variables first: FILES_TOKEN"), "{added:?}");
-    lab.run(["add", "mcp", "crm", "--url", "https://crm.example/mcp", "--yes"]).await.expect(0);
-    lab.run(["add", "openapi", "pets", "pets.yaml", "--yes"]).await.expect(0);
-    insta::assert_snapshot!(lab.read("app.yaml"));
-    let tools = lab.run(["tools", "app.yaml", "--namespace", "pets"]).await.stdout;
+    dir.run(["add", "mcp", "crm", "--url", "https://crm.example/mcp", "--yes"]).await.expect(0);
+    dir.run(["add", "openapi", "pets", "pets.yaml", "--yes"]).await.expect(0);
+    insta::assert_snapshot!(dir.read("app.yaml"));
+    let tools = dir.run(["tools", "app.yaml", "--namespace", "pets"]).await.stdout;
     assert!(tools.contains("pets."), "{tools}");
 
     let secret = ["add", "mcp", "x", "--env", "API_TOKEN=abc123def456", "--yes", "--", "server"];
-    let refused = lab.run(secret).await.expect(2).stderr;
+    let refused = dir.run(secret).await.expect(2).stderr;
     assert!(refused.contains("looks like a secret"), "{refused}");
     let refused =
-        lab.run(["add", "mcp", "x", "--yes", "--", "server", "--api-key", "sk-abcdef0123456789"]).await;
+        dir.run(["add", "mcp", "x", "--yes", "--", "server", "--api-key", "sk-abcdef0123456789"]).await;
     assert!(refused.expect(2).stderr.contains("word 3 of the command looks like a secret"));
     for url in ["https://me:password123@crm.example/mcp", "https://crm.example/mcp?api_key=abc"] {
         for source in [&["mcp", "x", "--url", url][..], &["openapi", "x", url]] {
-            let refused = lab.run_words(&[&["add"], source, &["--yes"]].concat()).await.expect(2).stderr;
+            let refused = dir.run_words(&[&["add"], source, &["--yes"]].concat()).await.expect(2).stderr;
             assert!(refused.contains("a part of the URL looks like a secret"), "{url}: {refused}");
         }
     }
-    let absent = lab.run(["add", "tool", "x", "none.yaml", "--yes"]).await.expect(2).stderr;
+    let absent = dir.run(["add", "tool", "x", "none.yaml", "--yes"]).await.expect(2).stderr;
     assert!(absent.contains("none.yaml"), "{absent}");
 }

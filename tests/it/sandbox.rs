@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::process::Child;
 use toolcrib_testkit::wait_until;
 
-use crate::support::{Lab, PATIENCE, binary, peer};
+use crate::support::{PATIENCE, TestDir, binary, peer};
 
 const ESCAPES: &str = include_str!("sandbox/escapes.py");
 
@@ -43,7 +43,7 @@ const OWN_NETWORK: &[&str] = &["leave_group", "listen_by_tcp", "read_shadow", "s
 
 /// What is outside of a sandbox: files, sockets, and a process.
 struct Outside {
-    lab: Lab,
+    dir: TestDir,
     targets: Value,
     victim: Child,
     leftover: String,
@@ -78,21 +78,21 @@ tools:
 "#,
             sandbox.replace("PORT", &port.to_string())
         );
-        let mut lab = Lab::with_app(&app)
+        let mut dir = TestDir::with_app(&app)
             .with_file("work/escapes.py", ESCAPES)
             .with_file("home/.ssh/id_ed25519", "secret")
             .with_file("shared/README", "");
         for name in ["secret", "moved", "swap", "append", "truncate", "remove", "rename"] {
-            lab = lab.with_file(&format!("outside/{name}.txt"), "secret");
+            dir = dir.with_file(&format!("outside/{name}.txt"), "secret");
         }
-        let outside = lab.path("outside");
+        let outside = dir.path("outside");
         fs::create_dir(outside.join("empty")).unwrap();
-        std::os::unix::fs::symlink(outside.join("secret.txt"), lab.path("work/planted")).unwrap();
+        std::os::unix::fs::symlink(outside.join("secret.txt"), dir.path("work/planted")).unwrap();
         let udp = UdpSocket::bind("[::]:0").unwrap();
         let leftover = format!("9{:08}", u64::from(port) * 1000 + u64::from(std::process::id() % 1000));
         let name = format!("toolcrib-test-{leftover}");
         let abstract_socket = SocketAddr::from_abstract_name(&name).unwrap();
-        let victim = lab
+        let victim = dir
             .command("sh", &outside)
             .args(["-c", "trap '' USR1; exec sleep 3600"])
             .env("VICTIM_KEY", "x")
@@ -107,8 +107,8 @@ tools:
         let maps = fs::read_to_string(format!("/proc/{id}/maps")).unwrap();
         let address = u64::from_str_radix(maps.split('-').next().unwrap(), 16).unwrap();
         let targets = json!({
-            "outside": outside, "work": lab.path("work"), "home": lab.path("home"), "app": lab.path("app.yaml"),
-            "shared": lab.path("shared"), "tcp": port, "udp": udp.local_addr().unwrap().port(), "abstract": name,
+            "outside": outside, "work": dir.path("work"), "home": dir.path("home"), "app": dir.path("app.yaml"),
+            "shared": dir.path("shared"), "tcp": port, "udp": udp.local_addr().unwrap().port(), "abstract": name,
             "victim": id, "address": address, "bomb": BOMB, "leftover": leftover,
         });
         let sockets = (
@@ -118,7 +118,7 @@ tools:
             UnixListener::bind_addr(&abstract_socket).unwrap(),
             UnixDatagram::bind(outside.join("datagram")).unwrap(),
         );
-        Self { lab, targets, victim, leftover, _sockets: sockets }
+        Self { dir, targets, victim, leftover, _sockets: sockets }
     }
 
     /// The ways that led out.
@@ -126,8 +126,8 @@ tools:
         let arguments = json!({"targets": self.targets.to_string()}).to_string();
         // Descriptor 9 is one that Toolcrib has inherited, and its program should not.
         let output = self
-            .lab
-            .command("sh", &self.lab.path("."))
+            .dir
+            .command("sh", &self.dir.path("."))
             .args(["-c", "exec 9<outside/secret.txt; exec \"$0\" \"$@\""])
             .arg(binary())
             .args(["call", "app.yaml", "probe.escape", &arguments, "--json"])
@@ -166,7 +166,7 @@ tools:
         let escaped: Vec<_> = escapes.difference(&allowed).collect();
         assert_eq!(escaped, Vec::<&String>::new());
         assert_eq!(self.end_leftover(), 0, "processes are left");
-        assert!(!self.lab.read("app.yaml").ends_with("\n\n"), "the app file is as it was");
+        assert!(!self.dir.read("app.yaml").ends_with("\n\n"), "the app file is as it was");
         assert!(self.victim.try_wait().unwrap().is_none(), "the victim runs");
         self.victim.kill().await.unwrap();
     }
@@ -237,10 +237,10 @@ fn container(profile: &str) -> Option<(String, String)> {
 }
 
 /// Returns the names of the containers of a process, and of the whole test if it is `None`.
-async fn containers(engine: &str, lab: &Lab, process: Option<u32>) -> String {
+async fn containers(engine: &str, dir: &TestDir, process: Option<u32>) -> String {
     let name = process.map_or_else(|| "name=toolcrib-".to_owned(), |id| format!("name=toolcrib-{id}-"));
-    let listed = lab
-        .command(engine, &lab.path("."))
+    let listed = dir
+        .command(engine, &dir.path("."))
         .args(["ps", "--all", "--format", "{{.Names}}", "--filter", &name])
         .output()
         .await
@@ -255,14 +255,14 @@ async fn no_way_leads_out_of_a_container_and_none_is_left() {
         let Some((settings, engine)) = container(profile) else { return };
         let outside = Outside::new(&settings).await;
         outside.assert_holds(&[NAMESPACE, OWN_NETWORK]).await;
-        assert_eq!(containers(&engine, &Lab::with_app(""), None).await, "");
+        assert_eq!(containers(&engine, &TestDir::with_app(""), None).await, "");
     }
 }
 
 #[tokio::test]
 async fn a_container_ends_with_toolcrib_even_if_that_is_killed() {
     let Some((settings, engine)) = container("offline") else { return };
-    let lab = Lab::with_app(&format!(
+    let dir = TestDir::with_app(&format!(
         "
 app: {{workspace: work}}
 tools:
@@ -273,15 +273,15 @@ tools:
     ))
     .with_file("work/README", "");
     let mut child =
-        lab.command(binary(), &lab.path(".")).args(["call", "app.yaml", "a.wait", "{}"]).spawn().unwrap();
+        dir.command(binary(), &dir.path(".")).args(["call", "app.yaml", "a.wait", "{}"]).spawn().unwrap();
     let id = child.id().unwrap();
-    wait_until("the program", PATIENCE, || Ok(lab.path("work/started").exists().then_some(())))
+    wait_until("the program", PATIENCE, || Ok(dir.path("work/started").exists().then_some(())))
         .await
         .unwrap();
-    assert!(containers(&engine, &lab, Some(id)).await.contains("toolcrib-"));
+    assert!(containers(&engine, &dir, Some(id)).await.contains("toolcrib-"));
     child.kill().await.unwrap();
     let deadline = tokio::time::Instant::now() + PATIENCE;
-    while !containers(&engine, &lab, Some(id)).await.is_empty() {
+    while !containers(&engine, &dir, Some(id)).await.is_empty() {
         assert!(tokio::time::Instant::now() < deadline, "the container is left");
     }
 }
@@ -291,8 +291,8 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// A lab with a sandboxed server, whose tools are granted.
-fn server(transport: &str) -> Lab {
+/// A dir with a sandboxed server, whose tools are granted.
+fn server(transport: &str) -> TestDir {
     let app = format!(
         "
 app: {{workspace: work}}
@@ -301,12 +301,12 @@ tools:
   capabilities: {{default_policy: grant, grant: [{{module: peer}}]}}
 "
     );
-    Lab::with_app(&app).with_file("work/notes.txt", "a note").with_file("outside/secret.txt", "secret")
+    TestDir::with_app(&app).with_file("work/notes.txt", "a note").with_file("outside/secret.txt", "secret")
 }
 
-async fn call(lab: &Lab, tool: &str, arguments: Value, code: i32) -> String {
-    let ran = lab.run(["call", "app.yaml", tool, &arguments.to_string(), "--yes", "--json"]).await;
-    ran.expect(code).json().to_string()
+async fn call(dir: &TestDir, tool: &str, arguments: Value, code: i32) -> String {
+    let run_output = dir.run(["call", "app.yaml", tool, &arguments.to_string(), "--yes", "--json"]).await;
+    run_output.expect(code).json().to_string()
 }
 
 #[tokio::test]
@@ -318,19 +318,19 @@ async fn the_filesystem_server_works_in_a_sandbox_and_has_no_other_files() {
             continue;
         }
         // The server itself would serve both folders.
-        let lab = server(&format!(
+        let dir = server(&format!(
             "command: ['{}', ., ../outside], sandbox: {{profile: offline, backend: {backend}, read: ['{}']}}",
             program.display(),
             npm.canonicalize().unwrap().display()
         ));
-        let read = |file: &str| json!({"path": lab.path(file)});
-        let write = |file: &str| json!({"path": lab.path(file), "content": "written"});
-        assert!(call(&lab, "peer.read_text_file", read("work/notes.txt"), 0).await.contains("a note"));
-        call(&lab, "peer.write_file", write("work/new.txt"), 0).await;
-        assert_eq!(lab.read("work/new.txt"), "written");
-        call(&lab, "peer.read_text_file", read("outside/secret.txt"), 1).await;
-        call(&lab, "peer.write_file", write("outside/new.txt"), 1).await;
-        assert!(!lab.path("outside/new.txt").exists());
+        let read = |file: &str| json!({"path": dir.path(file)});
+        let write = |file: &str| json!({"path": dir.path(file), "content": "written"});
+        assert!(call(&dir, "peer.read_text_file", read("work/notes.txt"), 0).await.contains("a note"));
+        call(&dir, "peer.write_file", write("work/new.txt"), 0).await;
+        assert_eq!(dir.read("work/new.txt"), "written");
+        call(&dir, "peer.read_text_file", read("outside/secret.txt"), 1).await;
+        call(&dir, "peer.write_file", write("outside/new.txt"), 1).await;
+        assert!(!dir.path("outside/new.txt").exists());
     }
 }
 
@@ -372,20 +372,20 @@ async fn a_sandbox_that_cannot_be_enforced_is_an_error_before_anything_starts() 
         ("{profile: airtight}", "work"),
         ("{profile: offline, network: some}", "work"),
     ] {
-        let lab = server(&format!("command: [sh, -c, 'echo x > ran.txt'], sandbox: {sandbox}"));
-        let app = lab.read("app.yaml").replace("workspace: work", &format!("workspace: {workspace}"));
-        let lab = lab.with_file("app.yaml", app);
+        let dir = server(&format!("command: [sh, -c, 'echo x > ran.txt'], sandbox: {sandbox}"));
+        let app = dir.read("app.yaml").replace("workspace: work", &format!("workspace: {workspace}"));
+        let dir = dir.with_file("app.yaml", app);
         for command in ["validate", "tools"] {
-            let ran = lab.run([command, "app.yaml"]).await;
-            assert_ne!(ran.code, Some(0), "{sandbox}: {}{}", ran.stdout, ran.stderr);
+            let run_output = dir.run([command, "app.yaml"]).await;
+            assert_ne!(run_output.code, Some(0), "{sandbox}: {}{}", run_output.stdout, run_output.stderr);
             if command == "validate" {
-                let text = format!("{}{}", ran.stdout, ran.stderr);
-                let folder = lab.path(".").display().to_string();
-                let text = text.replace(folder.trim_end_matches("/."), "[lab]");
+                let text = format!("{}{}", run_output.stdout, run_output.stderr);
+                let folder = dir.path(".").display().to_string();
+                let text = text.replace(folder.trim_end_matches("/."), "[dir]");
                 shown = format!("{shown}{sandbox}\n{text}\n");
             }
         }
-        assert!(!lab.path("ran.txt").exists() && !lab.path("work/ran.txt").exists());
+        assert!(!dir.path("ran.txt").exists() && !dir.path("work/ran.txt").exists());
     }
     insta::assert_snapshot!(shown);
 }
@@ -414,19 +414,19 @@ tools:
 done 2>/dev/null
 printf '\"%s\"' \"$(tr '\\n' ' ' < \"$TMPDIR/written\")\"; rm \"$TMPDIR/written\"
 ";
-    let lab = Lab::with_app(app)
+    let dir = TestDir::with_app(app)
         .with_file("notes/toolcrib.yaml", manifest)
         .with_file("notes/write.sh", script)
         .with_file("work/data/README", "")
         .with_file("outside/README", "");
-    let both = call(&lab, "notes.both", json!({}), 0).await;
+    let both = call(&dir, "notes.both", json!({}), 0).await;
     assert!(both.contains("work/data/a work/b ") && !both.contains("outside"), "{both}");
-    let one = call(&lab, "notes.one", json!({}), 0).await;
+    let one = call(&dir, "notes.one", json!({}), 0).await;
     assert!(one.contains("work/data/a ") && !one.contains("work/b"), "{one}");
     let run = |words: &[&str]| json!({"argv": words});
-    let read = call(&lab, "shell.run", run(&["cat", "../app.yaml"]), 0).await;
+    let read = call(&dir, "shell.run", run(&["cat", "../app.yaml"]), 0).await;
     assert!(read.contains("Permission denied") && !read.contains("registry"), "{read}");
-    let listed = call(&lab, "shell.run", run(&["ls", "data"]), 0).await;
+    let listed = call(&dir, "shell.run", run(&["ls", "data"]), 0).await;
     assert!(listed.contains("README"), "{listed}");
 }
 
@@ -453,22 +453,22 @@ for file in work/data/$1 work/$1 outside/$1; do
 done 2>/dev/null
 printf '\"%s\"' \"$written\"
 ";
-    let lab = Lab::with_app(app)
+    let dir = TestDir::with_app(app)
         .with_file("skills/sort/SKILL.md", "---\ndescription: Sorts.\n---\nSort.\n")
         .with_file("skills/sort/toolcrib.yaml", manifest)
         .with_file("skills/sort/write.sh", format!("WORK=$TOOLCRIB_WORKSPACE; set skill; {script}"))
         .with_file("work/write.sh", format!("WORK=.; {script}"))
         .with_file("work/data/README", "")
         .with_file("outside/README", "");
-    let written = call(&lab, "sort.run", json!({}), 0).await;
+    let written = call(&dir, "sort.run", json!({}), 0).await;
     assert!(written.contains("work/data/skill") && !written.contains("work/skill"), "{written}");
     // It is no server, and has ended when this is said.
     let command = json!({"server": "s", "command": ["sh", "write.sh", "server"]});
-    call(&lab, "mcp.connect", command, 5).await;
+    call(&dir, "mcp.connect", command, 5).await;
     for name in ["skill", "server"] {
-        assert!(lab.path(&format!("work/data/{name}")).exists(), "{name}");
+        assert!(dir.path(&format!("work/data/{name}")).exists(), "{name}");
         for refused in ["work", "outside"] {
-            assert!(!lab.path(&format!("{refused}/{name}")).exists(), "{refused}/{name}");
+            assert!(!dir.path(&format!("{refused}/{name}")).exists(), "{refused}/{name}");
         }
     }
 }

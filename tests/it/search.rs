@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::support::{Lab, mcp_script, told};
+use crate::support::{TestDir, error_texts, mcp_script};
 
 const APP: &str = "
 modules: {hello: {}, filesystem: {}}
@@ -21,20 +21,20 @@ shipping:
   - {name: book_pickup, description: Has a parcel picked up., parameters: {type: object, properties: {day: {type: string}}}}
 "#;
 
-fn lab() -> Lab {
-    Lab::with_app(APP).with_file("shipping.yaml", SHIPPING).with_file("server.sh", mcp_script(""))
+fn dir() -> TestDir {
+    TestDir::with_app(APP).with_file("shipping.yaml", SHIPPING).with_file("server.sh", mcp_script(""))
 }
 
 /// What was found, best first, and why nothing was.
-async fn found(lab: &Lab, query: &str) -> (Vec<String>, Value) {
-    let found = lab.run(["search", "app.yaml", query, "--json"]).await.expect(0).json();
+async fn found(dir: &TestDir, query: &str) -> (Vec<String>, Value) {
+    let found = dir.run(["search", "app.yaml", query, "--json"]).await.expect(0).json();
     let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
     (found["results"].as_array().unwrap().iter().map(name).collect(), found["reason"].clone())
 }
 
 #[tokio::test]
 async fn each_of_these_queries_finds_what_was_meant_or_says_why_not() {
-    let lab = lab();
+    let dir = dir();
     for (query, first) in [
         ("read a text file", "filesystem.read"),
         ("book-pickup", "shipping.book_pickup"),
@@ -42,35 +42,35 @@ async fn each_of_these_queries_finds_what_was_meant_or_says_why_not() {
         ("lire un fichier", "filesystem.read"),
         ("qoute", "shipping.quote"),
     ] {
-        let (names, reason) = found(&lab, query).await;
+        let (names, reason) = found(&dir, query).await;
         let shown: String = query.chars().take(40).collect();
         assert_eq!(names.first().map(String::as_str), Some(first), "{shown}: {names:?} {reason}");
         assert_eq!(reason, Value::Null, "{shown}");
     }
     for query in ["chop wood", "切木头"] {
-        let report = lab.run(["search", "app.yaml", query, "--json"]).await.expect(0).json();
+        let report = dir.run(["search", "app.yaml", query, "--json"]).await.expect(0).json();
         assert!(report["outcome"] == "weak" || report["outcome"] == "no_match", "{report}");
     }
-    let (names, _) = found(&lab, &"parcel ".repeat(14_000)).await;
+    let (names, _) = found(&dir, &"parcel ".repeat(14_000)).await;
     assert!(names[0].starts_with("shipping."), "of a query of 100 KB the beginning is read: {names:?}");
     for query in ["", "  ", "?!"] {
-        assert_eq!(found(&lab, query).await, (vec![], json!("empty_query")), "{query:?}");
+        assert_eq!(found(&dir, query).await, (vec![], json!("empty_query")), "{query:?}");
     }
 }
 
 #[tokio::test]
 async fn a_tool_that_may_not_be_used_is_told_as_a_number_only() {
-    let lab = lab();
-    let text = told(&lab, ["search", "app.yaml", "greets one person by name"], 0).await;
+    let dir = dir();
+    let text = error_texts(&dir, ["search", "app.yaml", "greets one person by name"], 0).await;
     assert!(!text.contains("say_hello"), "{text}");
-    snapshot!(lab, text);
+    snapshot!(dir, text);
 }
 
 #[tokio::test]
 async fn a_source_that_is_down_may_have_had_what_was_not_found() {
-    let lab = lab().with_file("server.sh", "exit 3\n");
-    assert_eq!(found(&lab, "zirconium futures").await.1, json!("source_down"));
-    assert_eq!(found(&lab, "read a text file").await.1, Value::Null, "what is there is found");
+    let dir = dir().with_file("server.sh", "exit 3\n");
+    assert_eq!(found(&dir, "zirconium futures").await.1, json!("source_down"));
+    assert_eq!(found(&dir, "read a text file").await.1, Value::Null, "what is there is found");
 }
 
 #[tokio::test]
@@ -81,32 +81,32 @@ async fn a_document_that_wants_credentials_needs_a_login() {
     tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
     let source =
         format!("{{type: rest, namespace: crm, spec: 'http://{address}/a.json', allow_private: true}}");
-    let lab = Lab::with_app(&format!("modules: {{hello: {{}}}}\ntools: {{registry: [{source}]}}\n"));
-    let tools = lab.run(["tools", "app.yaml", "--json"]).await.expect(5).json();
+    let dir = TestDir::with_app(&format!("modules: {{hello: {{}}}}\ntools: {{registry: [{source}]}}\n"));
+    let tools = dir.run(["tools", "app.yaml", "--json"]).await.expect(5).json();
     assert_eq!(tools["rejected"][0]["kind"], "needs_login", "{tools}");
-    assert_eq!(found(&lab, "zirconium futures").await.1, "needs_login");
+    assert_eq!(found(&dir, "zirconium futures").await.1, "needs_login");
 }
 
 #[tokio::test]
 async fn an_explanation_has_the_place_in_each_arm_and_the_words_that_matched() {
-    let lab = lab();
+    let dir = dir();
     let query = ["search", "app.yaml", "read a text file", "--explain", "--limit", "1"];
-    let ran = lab.run(query).await.expect(0).stdout;
+    let output = dir.run(query).await.expect(0).stdout;
     for part in
         ["1. filesystem.read (low)", "keyword: rank 1", "meaning: rank 1", "together: ", "words: read, text"]
     {
-        assert!(ran.contains(part), "{part}: {ran}");
+        assert!(output.contains(part), "{part}: {output}");
     }
     let named =
-        lab.run(["search", "app.yaml", "shipping.quote", "--explain", "--limit", "1"]).await.expect(0);
+        dir.run(["search", "app.yaml", "shipping.quote", "--explain", "--limit", "1"]).await.expect(0);
     assert!(named.stdout.contains("the query names it"), "{named:#?}");
-    let plain = lab.run(["search", "app.yaml", "shipping.quote", "--json"]).await.expect(0).json();
+    let plain = dir.run(["search", "app.yaml", "shipping.quote", "--json"]).await.expect(0).json();
     assert_eq!(plain["results"][0]["explain"], Value::Null);
 }
 
 #[tokio::test]
 async fn a_setting_that_is_wrong_is_shown_with_line_and_column() {
-    let lab = Lab::new();
+    let dir = TestDir::new();
     let mut text = String::new();
     for settings in [
         "{tier: fast}",
@@ -117,23 +117,23 @@ async fn a_setting_that_is_wrong_is_shown_with_line_and_column() {
         "{synonyms: [greet, hail]}",
         "{synonyms: [[greet, hail], [ship]]}",
     ] {
-        std::fs::write(lab.path("app.yaml"), format!("tools:\n  search: {settings}\n")).unwrap();
-        let ran = lab.run(["validate", "app.yaml"]).await.expect(2);
-        writeln!(text, "{settings}\n  {}", ran.stderr.trim_end()).unwrap();
+        std::fs::write(dir.path("app.yaml"), format!("tools:\n  search: {settings}\n")).unwrap();
+        let output = dir.run(["validate", "app.yaml"]).await.expect(2);
+        writeln!(text, "{settings}\n  {}", output.stderr.trim_end()).unwrap();
     }
-    snapshot!(lab, text);
+    snapshot!(dir, text);
 }
 
 #[tokio::test]
 async fn settings_change_what_is_found_and_how() {
     let with = |settings: &str| {
         let app = format!("{APP}  search: {settings}\n");
-        lab().with_file("app.yaml", app)
+        dir().with_file("app.yaml", app)
     };
     let query = ["search", "app.yaml", "consignment", "--json"];
     assert_eq!(with("{tier: keyword}").run(query).await.expect(0).json()["outcome"], "no_match");
-    let lab = with("{tier: keyword, synonyms: [[consignment, parcel]]}");
-    let report = lab.run(query).await.expect(0).json();
+    let dir = with("{tier: keyword, synonyms: [[consignment, parcel]]}");
+    let report = dir.run(query).await.expect(0).json();
     assert_eq!((&report["engine"], &report["outcome"]), (&json!("keyword"), &json!("ok")), "{report}");
     assert!(report["results"][0]["name"].as_str().unwrap().starts_with("shipping."), "{report}");
     let weighted = with("{ranking: weighted}").run(["search", "app.yaml", "ship a parcel", "--json"]).await;
@@ -154,9 +154,9 @@ const QUERIES: &str = r#"{"query": "delete this file", "relevant": ["files::remo
 
 #[tokio::test]
 async fn an_evaluation_has_the_figures_of_its_form_and_reads_as_well() {
-    let lab = Lab::new().with_file("tools.json", TOOLS).with_file("queries.jsonl", QUERIES);
+    let dir = TestDir::new().with_file("tools.json", TOOLS).with_file("queries.jsonl", QUERIES);
     let words = ["eval", "--tools", "tools.json", "--queries", "queries.jsonl"];
-    let report = lab.run_words(&[&words[..], &["--json"]].concat()).await.expect(0).json();
+    let report = dir.run_words(&[&words[..], &["--json"]].concat()).await.expect(0).json();
     for key in [
         "tools",
         "queries",
@@ -179,7 +179,7 @@ async fn an_evaluation_has_the_figures_of_its_form_and_reads_as_well() {
         (&json!(3), &json!(3), &json!(1.0))
     );
     assert!(report["latency_ms"]["p50"].as_f64().unwrap() > 0.0);
-    let told = lab.run(words).await.expect(0).stdout;
+    let told = dir.run(words).await.expect(0).stdout;
     for line in ["ndcg@10          100.0 %", "tools            3", "latency          p50 "] {
         assert!(told.contains(line), "{line}: {told}");
     }
@@ -187,14 +187,14 @@ async fn an_evaluation_has_the_figures_of_its_form_and_reads_as_well() {
 
 #[tokio::test]
 async fn an_evaluation_takes_the_settings_of_an_app_and_says_what_answered() {
-    let lab = Lab::new().with_file("tools.json", TOOLS).with_file("queries.jsonl", QUERIES);
+    let dir = TestDir::new().with_file("tools.json", TOOLS).with_file("queries.jsonl", QUERIES);
     let words = ["eval", "--tools", "tools.json", "--queries", "queries.jsonl"];
     for (flags, engine) in [
         (&[][..], "hybrid builtin:"),
         (&["--tier", "builtin", "--ranking", "weighted"], "hybrid builtin:"),
         (&["--tier", "keyword", "--ranking", "fused"], "keyword"),
     ] {
-        let report = lab.run_words(&[&words[..], flags, &["--json"]].concat()).await.expect(0).json();
+        let report = dir.run_words(&[&words[..], flags, &["--json"]].concat()).await.expect(0).json();
         let said = report["engine"].as_str().unwrap();
         assert!(said.starts_with(engine) && report["ndcg@10"] == json!(1.0), "{flags:?}: {report}");
     }
@@ -206,15 +206,15 @@ async fn an_evaluation_takes_the_settings_of_an_app_and_says_what_answered() {
         &["--model-dir", "models"],
         &["--tier", "keyword", "--model", "all-MiniLM-L6-v2"],
     ] {
-        let ran = lab.run_words(&[&words[..], flags].concat()).await.expect(2);
-        writeln!(text, "{}", ran.stderr.trim_end()).unwrap();
+        let output = dir.run_words(&[&words[..], flags].concat()).await.expect(2);
+        writeln!(text, "{}", output.stderr.trim_end()).unwrap();
     }
-    snapshot!(lab, text);
+    snapshot!(dir, text);
 }
 
 #[tokio::test]
 async fn a_labelled_set_that_is_wrong_is_named_with_line_and_column() {
-    let lab = Lab::new();
+    let dir = TestDir::new();
     let mut text = String::new();
     for (tools, queries, code) in [
         ("", QUERIES, 2),
@@ -228,11 +228,12 @@ async fn a_labelled_set_that_is_wrong_is_named_with_line_and_column() {
         (TOOLS, "", 2),
         ("[]", "{\"query\": \"a\", \"relevant\": []}\n", 0),
     ] {
-        std::fs::write(lab.path("tools.json"), tools).unwrap();
-        std::fs::write(lab.path("queries.jsonl"), queries).unwrap();
-        let ran = lab.run(["eval", "--tools", "tools.json", "--queries", "queries.jsonl"]).await.expect(code);
-        writeln!(text, "{}", ran.stderr).unwrap();
+        std::fs::write(dir.path("tools.json"), tools).unwrap();
+        std::fs::write(dir.path("queries.jsonl"), queries).unwrap();
+        let output =
+            dir.run(["eval", "--tools", "tools.json", "--queries", "queries.jsonl"]).await.expect(code);
+        writeln!(text, "{}", output.stderr).unwrap();
     }
-    lab.run(["eval", "--tools", "none.json", "--queries", "queries.jsonl"]).await.expect(2);
-    snapshot!(lab, text);
+    dir.run(["eval", "--tools", "none.json", "--queries", "queries.jsonl"]).await.expect(2);
+    snapshot!(dir, text);
 }

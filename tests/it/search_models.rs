@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::serve::client::Served;
-use crate::support::{Lab, Ran, onnx};
+use crate::support::{RunOutput, TestDir, onnx};
 
 const LIBRARY: &str = "ORT_DYLIB_PATH";
 
@@ -19,26 +19,26 @@ static const struct { const void *(*api)(unsigned); const char *(*version)(void)
 const void *OrtGetApiBase(void) { return &base; }
 "#;
 
-fn lab(model: &Path) -> Lab {
+fn dir(model: &Path) -> TestDir {
     lab_of("fastembed", model)
 }
 
-fn lab_of(tier: &str, model: &Path) -> Lab {
+fn lab_of(tier: &str, model: &Path) -> TestDir {
     let search = format!("search: {{tier: {tier}, model_dir: '{}'}}", model.display());
-    Lab::with_app(&format!(
+    TestDir::with_app(&format!(
         "modules: {{hello: {{}}, filesystem: {{}}}}\ntools:\n  capabilities: {{default_policy: grant}}\n  {search}\n"
     ))
 }
 
-async fn search(lab: &Lab) -> (Value, Ran) {
-    let ran = lab.run(["search", "app.yaml", "read a text file", "--json"]).await.expect(0);
-    let found = ran.json();
-    assert_eq!(found["results"][0]["name"], "filesystem.read", "{ran:#?}");
-    (found, ran)
+async fn search(dir: &TestDir) -> (Value, RunOutput) {
+    let output = dir.run(["search", "app.yaml", "read a text file", "--json"]).await.expect(0);
+    let found = output.json();
+    assert_eq!(found["results"][0]["name"], "filesystem.read", "{output:#?}");
+    (found, output)
 }
 
-async fn check(lab: &Lab, name: &str) -> Value {
-    let doctor = lab.run(["doctor", "app.yaml", "--json"]).await.expect(0).json();
+async fn check(dir: &TestDir, name: &str) -> Value {
+    let doctor = dir.run(["doctor", "app.yaml", "--json"]).await.expect(0).json();
     let checks = doctor["checks"].as_array().unwrap().clone();
     checks.into_iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {doctor}"))
 }
@@ -46,26 +46,26 @@ async fn check(lab: &Lab, name: &str) -> Value {
 #[tokio::test]
 async fn a_model_of_ones_own_finds_by_meaning() {
     let Some((library, model)) = onnx() else { return };
-    let lab = lab(&model).with_variable(LIBRARY, &library);
-    let (found, _) = search(&lab).await;
+    let dir = dir(&model).with_variable(LIBRARY, &library);
+    let (found, _) = search(&dir).await;
     assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(false)));
-    let tier = check(&lab, "search tier fastembed").await;
+    let tier = check(&dir, "search tier fastembed").await;
     assert_eq!(tier["status"], "ok");
     assert!(
         tier["detail"].as_str().unwrap().contains(LIBRARY),
         "it says which library, and why that: {tier}"
     );
-    let app = check(&lab, "app search").await;
+    let app = check(&dir, "app search").await;
     assert!(app["detail"].as_str().unwrap().contains("all-MiniLM-L6-v2"), "{app}");
 }
 
 #[tokio::test]
 async fn a_model_finds_by_meaning_without_another_library() {
     let Some((_, model)) = onnx() else { return };
-    let lab = lab_of("model", &model).with_variable(LIBRARY, "/no/such/library.so");
-    let (found, _) = search(&lab).await;
+    let dir = lab_of("model", &model).with_variable(LIBRARY, "/no/such/library.so");
+    let (found, _) = search(&dir).await;
     assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(false)));
-    let app = check(&lab, "app search").await;
+    let app = check(&dir, "app search").await;
     assert!(app["detail"].as_str().unwrap().contains("all-MiniLM-L6-v2"), "{app}");
 }
 
@@ -106,21 +106,22 @@ tools:
   capabilities: {default_policy: grant}
 serve: {surface: discovery}
 ";
-    let lab =
-        Lab::with_app(app).with_variable(LIBRARY, &library).with_variable("HF_ENDPOINT", hub(&model).await);
-    let missing = lab.run(["models", "use", "AllMiniLML6V2Q", "app.yaml"]).await.expect(1);
+    let dir = TestDir::with_app(app)
+        .with_variable(LIBRARY, &library)
+        .with_variable("HF_ENDPOINT", hub(&model).await);
+    let missing = dir.run(["models", "use", "AllMiniLML6V2Q", "app.yaml"]).await.expect(1);
     assert!(missing.stderr.contains("fetches it"), "it is not fetched by itself: {missing:#?}");
-    let pulled = lab.run(["models", "pull", "AllMiniLML6V2Q"]).await.expect(0);
+    let pulled = dir.run(["models", "pull", "AllMiniLML6V2Q"]).await.expect(0);
     assert!(pulled.stdout.contains("AllMiniLML6V2Q is in "), "{pulled:#?}");
     for tier in ["model", "fastembed"] {
-        lab.run(["models", "use", "AllMiniLML6V2Q", "app.yaml", "--tier", tier]).await.expect(0);
-        let text = lab.read("app.yaml");
+        dir.run(["models", "use", "AllMiniLML6V2Q", "app.yaml", "--tier", tier]).await.expect(0);
+        let text = dir.read("app.yaml");
         let settings = format!("  search:\n    tier: {tier}\n    model: AllMiniLML6V2Q\n");
         assert!(text.contains(&settings), "{text}");
         assert!(text.contains("# files\n"), "comments stay: {text}");
-        let (found, _) = search(&lab).await;
+        let (found, _) = search(&dir).await;
         assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(false)), "{tier}");
-        let served = Served::start(&lab, &[]).await;
+        let served = Served::start(&dir, &[]).await;
         let query = json!({"name": "search_tools", "arguments": {"query": "read a text file"}});
         let answer = served.modern(&[], "tools/call", query).await.to_string();
         assert!(answer.contains("filesystem.read(") && !answer.contains("degraded"), "{tier}: {answer}");
@@ -131,26 +132,26 @@ serve: {surface: discovery}
 async fn an_app_file_is_changed_only_for_a_model_that_works() {
     let Some((_, model)) = onnx() else { return };
     let app = "tools: {registry: []}\n";
-    let lab = Lab::with_app(app)
+    let dir = TestDir::with_app(app)
         .with_file("broken/model.onnx", "no model")
         .with_file("broken/tokenizer.json", "{}");
-    let broken = lab.run(["models", "use", "broken", "app.yaml"]).await.expect(1);
+    let broken = dir.run(["models", "use", "broken", "app.yaml"]).await.expect(1);
     assert!(broken.stderr.contains("broken"), "{broken:#?}");
-    assert_eq!(lab.read("app.yaml"), app);
+    assert_eq!(dir.read("app.yaml"), app);
     let folder = model.display().to_string();
-    let lab = lab.with_file("app.yaml", "tools: {search: keyword}\n");
-    let told = lab.run(["models", "use", &folder, "app.yaml"]).await.expect(2);
+    let dir = dir.with_file("app.yaml", "tools: {search: keyword}\n");
+    let told = dir.run(["models", "use", &folder, "app.yaml"]).await.expect(2);
     assert!(
         told.stderr.contains("set this in `tools.search` by hand:\n{tier: model, model_dir: "),
         "{told:#?}"
     );
-    assert_eq!(lab.read("app.yaml"), "tools: {search: keyword}\n");
+    assert_eq!(dir.read("app.yaml"), "tools: {search: keyword}\n");
 }
 
 #[tokio::test]
 async fn an_evaluation_with_a_model_is_one_of_that_model_or_fails() {
     let Some((library, model)) = onnx() else { return };
-    let lab = Lab::new()
+    let dir = TestDir::new()
         .with_file(
             "tools.json",
             r#"[{"namespace": "files", "name": "remove", "description": "Deletes a file."}]"#,
@@ -161,7 +162,7 @@ async fn an_evaluation_with_a_model_is_one_of_that_model_or_fails() {
         let folder = folder.display().to_string();
         let words = ["eval", "--tools", "tools.json", "--queries", "queries.jsonl", "--json"];
         let tier = ["--tier", tier, "--model-dir", &folder];
-        lab.run_words(&[&words[..], &tier].concat()).await.expect(code).json()
+        dir.run_words(&[&words[..], &tier].concat()).await.expect(code).json()
     };
     for (tier, engine) in [("fastembed", "hybrid onnx:"), ("model", "hybrid rten:")] {
         let report = evaluate(tier, &model, 0).await;
@@ -175,8 +176,8 @@ async fn an_evaluation_with_a_model_is_one_of_that_model_or_fails() {
 #[tokio::test]
 async fn without_the_library_the_builtin_table_serves_and_the_doctor_says_what_to_do() {
     let Some((_, model)) = onnx() else { return };
-    let missing = lab(&model).with_variable(LIBRARY, "/no/such/library.so");
-    let old = lab(&model).with_file("old.c", OLD_LIBRARY);
+    let missing = dir(&model).with_variable(LIBRARY, "/no/such/library.so");
+    let old = dir(&model).with_file("old.c", OLD_LIBRARY);
     let compiled = old
         .command("cc", &old.path(""))
         .args(["-shared", "-fPIC", "-o", "old.so", "old.c"])
@@ -187,15 +188,15 @@ async fn without_the_library_the_builtin_table_serves_and_the_doctor_says_what_t
     assert!(compiled.success());
     let path = old.path("old.so").display().to_string();
     let old = old.with_variable(LIBRARY, path);
-    for (lab, said) in [(missing, "/no/such/library.so"), (old, "got '1.4.0'")] {
-        let (found, ran) = search(&lab).await;
+    for (dir, said) in [(missing, "/no/such/library.so"), (old, "got '1.4.0'")] {
+        let (found, output) = search(&dir).await;
         assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(true)), "{said}");
-        assert!(ran.stderr.contains(said), "{ran:#?}");
-        let tier = check(&lab, "search tier fastembed").await;
+        assert!(output.stderr.contains(said), "{output:#?}");
+        let tier = check(&dir, "search tier fastembed").await;
         assert_eq!(tier["status"], "missing");
         assert!(tier["detail"].as_str().unwrap().contains(said), "{tier}");
         assert!(tier["next"].as_str().unwrap().contains("pip install onnxruntime"), "{tier}");
-        let app = check(&lab, "app search").await;
+        let app = check(&dir, "app search").await;
         assert_eq!(app["status"], "failed");
         assert!(app["next"].as_str().unwrap().contains("builtin"), "{app}");
     }
@@ -204,7 +205,7 @@ async fn without_the_library_the_builtin_table_serves_and_the_doctor_says_what_t
 #[tokio::test]
 async fn with_a_model_that_is_truncated_or_missing_the_builtin_table_serves() {
     let Some((library, model)) = onnx() else { return };
-    let copy = Lab::new();
+    let copy = TestDir::new();
     for entry in fs::read_dir(&model).unwrap() {
         let entry = entry.unwrap();
         // Not a copy of the file, which would be as read-only as it.
@@ -215,10 +216,10 @@ async fn with_a_model_that_is_truncated_or_missing_the_builtin_table_serves() {
     fs::write(&onnx, &whole[..whole.len() / 2]).unwrap();
     for folder in [copy.path("home"), copy.path("none")] {
         for tier in ["fastembed", "model"] {
-            let lab = lab_of(tier, &folder).with_variable(LIBRARY, &library);
-            let (found, ran) = search(&lab).await;
+            let dir = lab_of(tier, &folder).with_variable(LIBRARY, &library);
+            let (found, output) = search(&dir).await;
             assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(true)));
-            assert!(ran.stderr.contains(folder.to_str().unwrap()), "it says which model: {ran:#?}");
+            assert!(output.stderr.contains(folder.to_str().unwrap()), "it says which model: {output:#?}");
         }
     }
 }
@@ -227,15 +228,15 @@ async fn with_a_model_that_is_truncated_or_missing_the_builtin_table_serves() {
 async fn a_named_model_says_how_it_is_fetched_and_fetching_it_offline_ends_with_5() {
     let Some((library, _)) = onnx() else { return };
     let app = "modules: {filesystem: {}}\ntools: {search: {tier: fastembed, model: all-MiniLM-L6-v2}}\n";
-    let lab = Lab::with_app(app)
+    let dir = TestDir::with_app(app)
         .with_variable(LIBRARY, &library)
         .with_variable("HF_ENDPOINT", "http://127.0.0.1:1");
-    let (_, ran) = search(&lab).await;
-    assert!(ran.stderr.contains("`toolcrib models pull all-MiniLM-L6-v2` fetches it"), "{ran:#?}");
-    lab.run(["models", "pull", "all-MiniLM-L6-v2"]).await.expect(5);
-    let models = check(&lab, "search models").await;
+    let (_, output) = search(&dir).await;
+    assert!(output.stderr.contains("`toolcrib models pull all-MiniLM-L6-v2` fetches it"), "{output:#?}");
+    dir.run(["models", "pull", "all-MiniLM-L6-v2"]).await.expect(5);
+    let models = check(&dir, "search models").await;
     assert_eq!(models["status"], "missing", "a model that did not come is not there: {models}");
-    let unknown = lab.run(["models", "pull", "no-such-model", "--json"]).await.expect(2).json();
+    let unknown = dir.run(["models", "pull", "no-such-model", "--json"]).await.expect(2).json();
     assert!(unknown["error"]["message"].as_str().unwrap().contains("toolcrib models list"), "{unknown}");
 }
 
@@ -244,14 +245,14 @@ async fn the_models_that_have_a_name_are_listed_each_by_a_name_of_its_own() {
     if onnx().is_none() {
         return;
     }
-    let lab = Lab::new();
-    let listed = lab.run(["models", "list", "--json"]).await.expect(0).json();
+    let dir = TestDir::new();
+    let listed = dir.run(["models", "list", "--json"]).await.expect(0).json();
     let models = listed["models"].as_array().unwrap();
     let mut names: Vec<&str> = models.iter().map(|model| model["name"].as_str().unwrap()).collect();
     let count = names.len();
     names.sort_unstable();
     names.dedup();
     assert!(count > 10 && names.len() == count, "{names:?}");
-    let told = lab.run(["models", "list"]).await.expect(0);
+    let told = dir.run(["models", "list"]).await.expect(0);
     assert!(told.stdout.contains("paraphrase-multilingual-MiniLM-L12-v2"), "{told:#?}");
 }

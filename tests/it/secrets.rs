@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolcrib_testkit::{ModelServer, Turn};
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 const CANARY: &str = "canary-7f3a91c2e4";
 
@@ -47,8 +47,8 @@ paths: {/x: {get: {operationId: fetch, responses: {'200': {description: ok}}}}}
 /// By itself, since braces in a command line are places for arguments.
 const TELL: &str = r#"printf '{"token": "%s", "list": ["%s"]}' "$SHOP_TOKEN" "$SHOP_TOKEN""#;
 
-fn lab() -> Lab {
-    Lab::with_app(APP)
+fn dir() -> TestDir {
+    TestDir::with_app(APP)
         .with_file("tools.yaml", TOOLS)
         .with_file("far.yaml", FAR)
         .with_file("tell.sh", format!("{TELL}\n"))
@@ -59,7 +59,7 @@ fn lab() -> Lab {
 
 #[tokio::test]
 async fn a_secret_stands_in_nothing_that_a_command_prints_or_logs() {
-    let lab = lab();
+    let dir = dir();
     for words in [
         &["call", "app.yaml", "shop.tell", "{}"][..],
         &["call", "app.yaml", "shop.tell", "{}", "--json"],
@@ -78,8 +78,8 @@ async fn a_secret_stands_in_nothing_that_a_command_prints_or_logs() {
         &["plan", "app.yaml", "--json"],
         &["doctor", "app.yaml"],
     ] {
-        let ran = lab.run_words(words).await;
-        let report = ran.report();
+        let run_output = dir.run_words(words).await;
+        let report = run_output.report();
         let (base64, hex) = ("Y2FuYXJ5LTdmM2E5MWMyZTQ", "63616e6172792d37");
         assert!([CANARY, base64, hex].iter().all(|form| !report.contains(form)), "{words:?}: {report}");
     }
@@ -90,10 +90,10 @@ async fn a_secret_stands_in_nothing_that_a_command_prints_or_logs() {
         ("shop.encode", "[secret SHOP_TOKEN]\n"),
         ("shop.dump", "[secret SHOP_TOKEN]"),
     ] {
-        let ran = lab.run(["call", "app.yaml", tool, "{}"]).await.expect(0);
-        assert_eq!(ran.stdout.trim_end(), told.trim_end(), "{tool}");
+        let run_output = dir.run(["call", "app.yaml", tool, "{}"]).await.expect(0);
+        assert_eq!(run_output.stdout.trim_end(), told.trim_end(), "{tool}");
     }
-    let failed = lab.run(["call", "app.yaml", "shop.fail", "{}"]).await.expect(1);
+    let failed = dir.run(["call", "app.yaml", "shop.fail", "{}"]).await.expect(1);
     assert!(failed.stderr.contains("bad token [secret SHOP_TOKEN]"), "{failed:?}");
 }
 
@@ -106,13 +106,13 @@ async fn a_secret_is_sent_to_no_model_and_stands_in_no_recording() {
         Turn::text("Done."),
     ];
     let server = ModelServer::start(turns).await.unwrap();
-    let lab = lab().with_variable("MODEL_URL", server.base_url());
+    let dir = dir().with_variable("MODEL_URL", server.base_url());
     let words = ["run", "app.yaml", "Tell.", "--json", "--record", "turns.jsonl"];
-    let ran = lab.run(words).await.expect(0);
+    let run_output = dir.run(words).await.expect(0);
     let requests: Vec<_> =
         server.requests().iter().map(|request| request.json().unwrap().to_string()).collect();
     assert_eq!(requests.len(), 2);
-    for text in requests.iter().chain([&ran.report(), &lab.read("turns.jsonl")]) {
+    for text in requests.iter().chain([&run_output.report(), &dir.read("turns.jsonl")]) {
         assert!(!text.contains(CANARY), "{text}");
     }
     assert!(requests[1].contains("the token is [secret SHOP_TOKEN]"), "{}", requests[1]);
@@ -133,13 +133,13 @@ tools:
       tools: {tell: [sh, -c, 'echo "the tokens are $SHOP_TOKEN and $OTHER_TOKEN"', sh]}
   capabilities: {default_policy: grant}
 "#;
-    let lab = Lab::with_app(app)
+    let dir = TestDir::with_app(app)
         .with_file("tools.yaml", "shop: [{name: tell, description: Tells them.}]\n")
         .with_file("mounted/SHOP_TOKEN", format!("{CANARY}\n"))
         .with_file(".env", format!("OTHER_TOKEN='{CANARY}-other' # comment\n"));
-    let called = lab.run(["call", "app.yaml", "shop.tell", "{}"]).await.expect(0);
+    let called = dir.run(["call", "app.yaml", "shop.tell", "{}"]).await.expect(0);
     assert_eq!(called.stdout, "the tokens are [secret SHOP_TOKEN] and [secret OTHER_TOKEN]\n");
-    let validated = lab.run(["validate", "app.yaml"]).await;
+    let validated = dir.run(["validate", "app.yaml"]).await;
     assert!(validated.stdout.contains("secret SHOP_TOKEN: the folder ./mounted\n"), "{validated:?}");
     assert!(validated.stdout.contains("secret OTHER_TOKEN: ./.env\n"), "{validated:?}");
     assert!(
@@ -150,7 +150,7 @@ tools:
     );
     for words in [&["validate", "app.yaml", "--json"][..], &["doctor", "app.yaml"], &["validate", "app.yaml"]]
     {
-        let report = lab.run_words(words).await.report();
+        let report = dir.run_words(words).await.report();
         assert!(report.contains("SHOP_TOKEN") && !report.contains(CANARY), "{words:?}: {report}");
     }
 }

@@ -2,34 +2,34 @@
 
 use std::fs;
 
-use crate::support::{Lab, mcp_script};
+use crate::support::{TestDir, mcp_script};
 
 #[tokio::test]
 async fn each_shell_has_completions_that_it_can_read() {
-    let lab = Lab::new();
+    let dir = TestDir::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = lab.run(["completions", shell]).await.expect(0).stdout;
+        let script = dir.run(["completions", shell]).await.expect(0).stdout;
         for word in ["toolcrib", "serve", "namespace"] {
             assert!(script.contains(word), "{shell}: {word} is not in it");
         }
-        let json = lab.run(["completions", shell, "--json"]).await.expect(0).json();
+        let json = dir.run(["completions", shell, "--json"]).await.expect(0).json();
         assert_eq!(json["script"], script.as_str());
     }
-    let script = lab.run(["completions", "bash"]).await.expect(0).stdout;
+    let script = dir.run(["completions", "bash"]).await.expect(0).stdout;
     let complete = format!(
         "{script}\nCOMP_WORDS=(toolcrib tools app.yaml --na); COMP_CWORD=3\n_toolcrib toolcrib --na app.yaml\n\
          echo \"${{COMPREPLY[@]}}\""
     );
-    let lab = lab.with_file("complete.bash", complete);
-    let output = lab.command("bash", &lab.path("")).arg("complete.bash").output().await.unwrap();
+    let dir = dir.with_file("complete.bash", complete);
+    let output = dir.command("bash", &dir.path("")).arg("complete.bash").output().await.unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "--namespace", "{output:?}");
 }
 
 #[tokio::test]
 async fn each_command_has_a_manual_page() {
-    let lab = Lab::new();
-    lab.run(["man", "--to", "man"]).await.expect(0);
-    let pages: Vec<String> = fs::read_dir(lab.path("man"))
+    let dir = TestDir::new();
+    dir.run(["man", "--to", "man"]).await.expect(0);
+    let pages: Vec<String> = fs::read_dir(dir.path("man"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -37,49 +37,50 @@ async fn each_command_has_a_manual_page() {
         assert!(pages.iter().any(|name| name == page), "{page}: {pages:?}");
     }
     assert!(!pages.iter().any(|name| name.contains("-man") || name.contains("-help")), "{pages:?}");
-    let main = lab.read("man/toolcrib.1");
+    let main = dir.read("man/toolcrib.1");
     for text in ["Exit codes:", "The policy or a person denied it.", "toolcrib\\-serve(1)"] {
         assert!(main.contains(text), "{text}: {main}");
     }
-    assert!(lab.read("man/toolcrib-serve.1").contains("toolcrib serve app.yaml"), "examples are in it");
+    assert!(dir.read("man/toolcrib-serve.1").contains("toolcrib serve app.yaml"), "examples are in it");
 }
 
 #[tokio::test]
 async fn the_help_lists_the_exit_codes_and_fits_80_columns() {
-    let lab = Lab::new().with_variable("COLUMNS", "80");
-    let help = lab.run(["--help"]).await.expect(0).stdout;
+    let dir = TestDir::new().with_variable("COLUMNS", "80");
+    let help = dir.run(["--help"]).await.expect(0).stdout;
     for text in ["Start:", "Inspect:", "Run:", "Serve:", "Maintain:", "Exit codes:", "4  It needs approval"] {
         assert!(help.contains(text), "{text}: {help}");
     }
     assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
-    assert!(!lab.run(["-h"]).await.expect(0).stdout.contains("Exit codes:"), "the short help is short");
+    assert!(!dir.run(["-h"]).await.expect(0).stdout.contains("Exit codes:"), "the short help is short");
 }
 
 #[tokio::test]
 async fn warnings_are_on_standard_error_unless_they_are_turned_off() {
     // The lists of tools cannot be kept where a file is in place of the folder.
-    let lab = Lab::with_app("tools: {registry: [{type: mcp, namespace: desk, command: [sh, server.sh]}]}\n")
-        .with_file("server.sh", mcp_script(""))
-        .with_file("file", "");
-    let cache = lab.path("file").display().to_string();
-    let lab = lab.with_variable("XDG_CACHE_HOME", cache);
-    let said = lab.run(["tools", "app.yaml"]).await.expect(0).stderr;
+    let dir =
+        TestDir::with_app("tools: {registry: [{type: mcp, namespace: desk, command: [sh, server.sh]}]}\n")
+            .with_file("server.sh", mcp_script(""))
+            .with_file("file", "");
+    let cache = dir.path("file").display().to_string();
+    let dir = dir.with_variable("XDG_CACHE_HOME", cache);
+    let said = dir.run(["tools", "app.yaml"]).await.expect(0).stderr;
     assert!(said.contains("WARN"), "{said}");
-    let lab = lab.with_variable("TOOLCRIB_LOG", "off");
-    let said = lab.run(["tools", "app.yaml"]).await.expect(0).stderr;
+    let dir = dir.with_variable("TOOLCRIB_LOG", "off");
+    let said = dir.run(["tools", "app.yaml"]).await.expect(0).stderr;
     assert!(!said.contains("WARN"), "{said}");
-    let lab = lab.with_variable("TOOLCRIB_LOG", "toolcrib=loud");
-    let said = lab.run(["tools", "app.yaml"]).await.expect(0).stderr;
+    let dir = dir.with_variable("TOOLCRIB_LOG", "toolcrib=loud");
+    let said = dir.run(["tools", "app.yaml"]).await.expect(0).stderr;
     assert!(said.contains("warning: `TOOLCRIB_LOG`") && said.contains("WARN"), "{said}");
 }
 
 #[tokio::test]
 async fn tools_are_selected_by_namespace_and_by_words() {
-    let lab = Lab::with_app("modules: {hello: {}, filesystem: {}}\n");
+    let dir = TestDir::with_app("modules: {hello: {}, filesystem: {}}\n");
     let names = async |words: &[&str]| {
         let mut all = vec!["tools", "app.yaml", "--json"];
         all.extend(words);
-        let listed = lab.run_words(&all).await.expect(0).json();
+        let listed = dir.run_words(&all).await.expect(0).json();
         let tools = listed["tools"].as_array().unwrap().iter();
         tools.map(|tool| tool["qualified_name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -91,6 +92,6 @@ async fn tools_are_selected_by_namespace_and_by_words() {
     assert_eq!(names(&["--filter", "no such words"]).await, [""; 0]);
     let all = names(&["--all"]).await;
     assert!(all.contains(&"context_builder::read_result".to_owned()), "{all:?}");
-    let wrong = lab.run(["tools", "app.yaml", "--namespace", "helo"]).await.expect(2);
+    let wrong = dir.run(["tools", "app.yaml", "--namespace", "helo"]).await.expect(2);
     assert!(wrong.stderr.contains("did you mean `hello`?"), "{wrong:?}");
 }

@@ -10,25 +10,25 @@ use tokio::time::timeout;
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_schema::CompiledSchema;
 
-use crate::support::{Lab, PATIENCE, binary};
+use crate::support::{PATIENCE, TestDir, binary};
 
 /// The line that tells editors the schema of the file.
 const SCHEMA_LINE: &str = "# yaml-language-server: $schema=app.schema.json";
 
 /// A folder with a starter, which is checked.
-async fn starter(template: &str) -> Lab {
-    let lab = Lab::new().with_variable("PYTHONPATH", package());
-    let init = lab.run(["init", "my", "--template", template, "--json"]).await.expect(0).json();
+async fn starter(template: &str) -> TestDir {
+    let dir = TestDir::new().with_variable("PYTHONPATH", package());
+    let init = dir.run(["init", "my", "--template", template, "--json"]).await.expect(0).json();
     assert_eq!(init["app"], "my/app.yaml");
     let files: Vec<&str> =
         init["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
     assert!(
-        files.contains(&"my/app.schema.json") && files.iter().all(|file| lab.path(file).is_file()),
+        files.contains(&"my/app.schema.json") && files.iter().all(|file| dir.path(file).is_file()),
         "{files:?}"
     );
-    assert_eq!(lab.read("my/app.yaml").lines().next(), Some(SCHEMA_LINE));
-    lab.run(["validate", "my/app.yaml", "--strict"]).await.expect(0);
-    lab
+    assert_eq!(dir.read("my/app.yaml").lines().next(), Some(SCHEMA_LINE));
+    dir.run(["validate", "my/app.yaml", "--strict"]).await.expect(0);
+    dir
 }
 
 /// The folder of the Python package.
@@ -38,26 +38,26 @@ fn package() -> String {
 
 #[tokio::test]
 async fn a_starter_is_written_whole_or_not_at_all() {
-    let lab = Lab::new().with_file("my/lead.yaml", "mine");
-    lab.run(["init", "my", "--template", "team"]).await.expect(2);
-    assert!(!lab.path("my/app.yaml").exists() && lab.read("my/lead.yaml") == "mine");
+    let dir = TestDir::new().with_file("my/lead.yaml", "mine");
+    dir.run(["init", "my", "--template", "team"]).await.expect(2);
+    assert!(!dir.path("my/app.yaml").exists() && dir.read("my/lead.yaml") == "mine");
 }
 
 #[tokio::test]
 async fn the_schema_of_a_starter_is_that_of_the_program() {
-    let lab = starter("agent").await;
-    let schema = lab.run(["schema", "app", "--json"]).await.expect(0).json();
-    let written: serde_json::Value = serde_json::from_str(&lab.read("my/app.schema.json")).unwrap();
+    let dir = starter("agent").await;
+    let schema = dir.run(["schema", "app", "--json"]).await.expect(0).json();
+    let written: serde_json::Value = serde_json::from_str(&dir.read("my/app.schema.json")).unwrap();
     assert_eq!(written, schema);
 }
 
 #[tokio::test]
 async fn an_editor_finds_no_fault_in_a_starter() {
     for template in ["agent", "gateway", "openapi", "python", "team"] {
-        let lab = starter(template).await;
-        let schema: serde_json::Value = serde_json::from_str(&lab.read("my/app.schema.json")).unwrap();
+        let dir = starter(template).await;
+        let schema: serde_json::Value = serde_json::from_str(&dir.read("my/app.schema.json")).unwrap();
         let schema = CompiledSchema::compile(&schema).unwrap();
-        let app = parse(lab.read("my/app.yaml").as_bytes(), Format::Yaml, &Limits::default()).unwrap();
+        let app = parse(dir.read("my/app.yaml").as_bytes(), Format::Yaml, &Limits::default()).unwrap();
         assert_eq!(schema.validate(&app.value).map_err(|wrong| wrong.to_string()), Ok(()), "{template}");
     }
 }
@@ -65,8 +65,8 @@ async fn an_editor_finds_no_fault_in_a_starter() {
 #[tokio::test]
 async fn an_agent_and_a_team_run_without_a_key() {
     for (template, calls) in [("agent", 2), ("team", 2)] {
-        let lab = starter(template).await;
-        let report = lab.run(["run", "my/app.yaml", "--json"]).await.expect(0).json();
+        let dir = starter(template).await;
+        let report = dir.run(["run", "my/app.yaml", "--json"]).await.expect(0).json();
         assert_eq!(report["outcome"], "completed", "{report}");
         assert_eq!(report["calls"].as_array().unwrap().len(), calls, "{report}");
         assert!(report["text"].as_str().unwrap().contains("welcome.txt"), "{report}");
@@ -75,24 +75,24 @@ async fn an_agent_and_a_team_run_without_a_key() {
 
 #[tokio::test]
 async fn a_gateway_serves_the_tools_of_its_sources() {
-    let lab = starter("gateway").await;
+    let dir = starter("gateway").await;
     let line = format!("{} serve my/app.yaml --stdio", binary().display());
-    let listed = lab.run(["load", "--mcp", &line, "--namespace", "served", "--json"]).await.expect(0).json();
+    let listed = dir.run(["load", "--mcp", &line, "--namespace", "served", "--json"]).await.expect(0).json();
     let tools = listed["tools"].as_array().unwrap();
     for name in ["hello__say_hello", "notes__filesystem__read"] {
         assert!(tools.iter().any(|tool| tool["name"] == name), "{name}: {listed}");
     }
     let note = ["call", "my/app.yaml", "notes.filesystem__read", r#"{"path": "monday.txt"}"#];
-    assert_eq!(lab.run(note).await.expect(0).stdout.trim_end(), "Ship the parcel of Ada on Monday.");
+    assert_eq!(dir.run(note).await.expect(0).stdout.trim_end(), "Ship the parcel of Ada on Monday.");
 }
 
 #[tokio::test]
 async fn the_tools_of_an_openapi_document_call_its_server() {
-    let lab = starter("openapi").await;
-    let server = FileServer::start(&lab).await;
-    let lab = lab.with_variable("LIBRARY_URL", server.url.as_str());
+    let dir = starter("openapi").await;
+    let server = FileServer::start(&dir).await;
+    let dir = dir.with_variable("LIBRARY_URL", server.url.as_str());
     let call = async |tool, arguments, code| {
-        lab.run(["call", "my/app.yaml", tool, arguments, "--json"]).await.expect(code).json()
+        dir.run(["call", "my/app.yaml", tool, arguments, "--json"]).await.expect(code).json()
     };
     let books = call("library.listBooks", "{}", 0).await;
     assert_eq!(books["result"][1], json!({"id": 2, "title": "Dune"}), "{books}");
@@ -106,30 +106,30 @@ struct FileServer {
     url: String,
     /// Ends with it.
     _process: Child,
-    _lab: Lab,
+    _lab: TestDir,
 }
 
 impl FileServer {
     /// Serves a copy of the files of the starter, in another folder.
-    async fn start(starter: &Lab) -> Self {
+    async fn start(starter: &TestDir) -> Self {
         let files = ["api/books.json", "api/books/1.json"];
-        let lab = files
+        let dir = files
             .iter()
-            .fold(Lab::new(), |lab, file| lab.with_file(file, starter.read(&format!("my/{file}"))));
+            .fold(TestDir::new(), |dir, file| dir.with_file(file, starter.read(&format!("my/{file}"))));
         let words = ["-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", "api"];
-        let mut command = lab.command("python3", &lab.path(""));
+        let mut command = dir.command("python3", &dir.path(""));
         let mut process = command.args(words).stderr(Stdio::null()).spawn().expect("Python starts");
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let line = timeout(PATIENCE, lines.next_line()).await.expect("it serves").unwrap().expect("a line");
         let url =
             line.split_once('(').and_then(|(_, rest)| rest.split_once("/)")).expect("a URL").0.to_owned();
-        Self { url, _process: process, _lab: lab }
+        Self { url, _process: process, _lab: dir }
     }
 }
 
 #[tokio::test]
 async fn tools_in_python_are_called() {
-    let lab = starter("python").await;
+    let dir = starter("python").await;
     let call = ["call", "my/app.yaml", "texts.count_words", r#"{"text": "one two three"}"#];
-    assert_eq!(lab.run(call).await.expect(0).stdout, "3\n");
+    assert_eq!(dir.run(call).await.expect(0).stdout, "3\n");
 }

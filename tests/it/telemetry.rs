@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 use toolcrib_testkit::{Collector, ModelServer, Turn};
 
-use crate::support::{Desk, Lab, binary};
+use crate::support::{AgentApp, TestDir, binary};
 
 /// What no span and no record may hold.
 const CANARY: &str = "kingfisher";
@@ -45,15 +45,16 @@ async fn a_run_is_one_trace_of_agent_model_and_tools() {
         Turn::text(CANARY),
     ];
     let server = ModelServer::start(turns).await.unwrap();
-    let lab = Desk::default().lab(&server).with_variable("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint());
-    let ran = lab.run(["run", "app.yaml", "Answer the note.", "--json"]).await.expect(0);
-    assert_eq!(ran.stderr, "");
+    let dir =
+        AgentApp::default().dir(&server).with_variable("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint());
+    let output = dir.run(["run", "app.yaml", "Answer the note.", "--json"]).await.expect(0);
+    assert_eq!(output.stderr, "");
     let spans = collector.spans();
     assert!(spans.iter().all(|span| span["traceId"] == spans[0]["traceId"]));
     assert!(!json!(spans).to_string().contains(CANARY));
     let mut text = String::new();
     tree(&spans, "", 0, &mut text);
-    snapshot!(lab, text);
+    snapshot!(dir, text);
 }
 
 #[tokio::test]
@@ -73,10 +74,10 @@ tools:
         collector.endpoint()
     );
     let served = "modules: {hello: {}}\ntools: {capabilities: {default_policy: grant}}\n";
-    let lab = Lab::with_app(&app).with_file("served.yaml", served);
+    let dir = TestDir::with_app(&app).with_file("served.yaml", served);
     let arguments = r#"{"name": "Ada"}"#;
     let flag = collector.endpoint();
-    lab.run(["call", "app.yaml", "remote.hello__say_hello", arguments, "--otlp", &flag]).await.expect(0);
+    dir.run(["call", "app.yaml", "remote.hello__say_hello", arguments, "--otlp", &flag]).await.expect(0);
     let spans = collector.spans();
     let (client, server) = (
         named(&spans, "execute_tool remote.hello__say_hello"),
@@ -98,38 +99,38 @@ const HELLO: &str = "modules: {hello: {}}\ntools: {capabilities: {default_policy
 #[tokio::test]
 async fn a_collector_that_is_not_there_changes_no_result() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let lab = Lab::with_app(HELLO);
+    let dir = TestDir::with_app(HELLO);
     let endpoint = format!("http://127.0.0.1:{port}");
     let greeted = ["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#, "--otlp", &endpoint];
-    let greeted = lab.run(greeted).await.expect(0);
+    let greeted = dir.run(greeted).await.expect(0);
     assert_eq!(greeted.stdout, "Hello, Ada!\n");
     assert!(greeted.stderr.contains("\nwarning: 1 span was not sent to http://127.0.0.1:"), "{greeted:#?}");
     // Nobody listens by default either, and a word that is no address is not taken for one.
-    let mistaken = lab.run(["call", "--otlp", "app.yaml", "hello.status", "--json"]).await.expect(2);
+    let mistaken = dir.run(["call", "--otlp", "app.yaml", "hello.status", "--json"]).await.expect(2);
     assert!(mistaken.stderr.contains("--otlp"), "{mistaken:#?}");
 }
 
 #[tokio::test]
 async fn a_collector_that_never_answers_holds_a_call_up_no_longer_than_its_end() {
     let collector = Collector::silent().await.unwrap();
-    let lab = Lab::with_app(HELLO).with_variable("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint());
-    let greeted = lab.run(["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#]).await.expect(0);
+    let dir = TestDir::with_app(HELLO).with_variable("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint());
+    let greeted = dir.run(["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#]).await.expect(0);
     assert!(greeted.stderr.ends_with("the collector did not answer within 5 s\n"), "{greeted:#?}");
     // What runs no tools has nothing to send.
-    lab.run(["tools", "app.yaml"]).await.expect(0);
+    dir.run(["tools", "app.yaml"]).await.expect(0);
     assert_eq!(collector.exports().len(), 1);
 }
 
 #[tokio::test]
 async fn audit_records_are_logs_beside_the_spans_if_the_operator_asks_for_them() {
     let collector = Collector::start().await.unwrap();
-    let lab = Lab::with_app(HELLO).with_variable("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint());
+    let dir = TestDir::with_app(HELLO).with_variable("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint());
     let arguments = format!(r#"{{"name": "{CANARY}"}}"#);
-    lab.run(["call", "app.yaml", "hello.say_hello", &arguments]).await.expect(0);
+    dir.run(["call", "app.yaml", "hello.say_hello", &arguments]).await.expect(0);
     assert!(collector.logs().is_empty());
-    let lab = lab.with_variable("OTEL_LOGS_EXPORTER", "otlp");
-    lab.run(["call", "app.yaml", "hello.say_hello", &arguments]).await.expect(0);
-    lab.run(["call", "app.yaml", "hello.say_hello", "{}"]).await.expect(2);
+    let dir = dir.with_variable("OTEL_LOGS_EXPORTER", "otlp");
+    dir.run(["call", "app.yaml", "hello.say_hello", &arguments]).await.expect(0);
+    dir.run(["call", "app.yaml", "hello.say_hello", "{}"]).await.expect(2);
     let (logs, spans) = (collector.logs(), collector.spans());
     let told: Vec<_> = logs
         .iter()
@@ -153,7 +154,7 @@ modules: {hello: {}}
 tools:
   capabilities: {default_policy: grant, deny: [{module: hello, actions: [status]}], approve: [{module: hello, actions: [greet_many]}]}
 ";
-    let lab = Lab::with_app(app);
+    let dir = TestDir::with_app(app);
     let calls = [
         ("hello.say_hello", format!(r#"{{"name": "{CANARY}"}}"#), 0),
         ("hello.say_hello", format!(r#"{{"{CANARY}": 1}}"#), 2),
@@ -162,12 +163,12 @@ tools:
         ("hello.no_such_tool", format!(r#"{{"name": "{CANARY}"}}"#), 2),
     ];
     for (name, arguments, code) in &calls {
-        lab.run(["call", "app.yaml", name, arguments]).await.expect(*code);
+        dir.run(["call", "app.yaml", name, arguments]).await.expect(*code);
     }
-    let text = lab.read("audit.jsonl");
+    let text = dir.read("audit.jsonl");
     assert!(!text.contains(CANARY), "{text}");
     assert_eq!(text.lines().count(), calls.len());
-    let mut settings = lab.snapshot_settings();
+    let mut settings = dir.snapshot_settings();
     settings.add_filter(r#""time":"[^"]{24}""#, r#""time":"[time]""#);
     settings.add_filter(r#""arguments_hash":"[0-9a-f]{64}""#, r#""arguments_hash":"[hash]""#);
     settings.add_filter(r#""fingerprint":"[0-9a-f]{64}""#, r#""fingerprint":"[fingerprint]""#);

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use toolcrib_testkit::{ModelServer, Turn, teach};
 
 use self::page::{Step, matches, steps};
-use crate::support::{Lab, PATIENCE, binary, peer, repository};
+use crate::support::{PATIENCE, TestDir, binary, peer, repository};
 
 /// The line before the output of a step. No command prints it.
 const MARK: &str = "@@ step ";
@@ -31,28 +31,28 @@ const BUILD_MINUTES: u32 = 15;
 /// A folder with the reader's programs: `toolcrib`, and the package runners, which start the packages that are installed
 /// for tests and download nothing.
 struct Reader {
-    lab: Lab,
+    dir: TestDir,
 }
 
 impl Reader {
     fn new() -> Self {
-        let lab = Lab::new();
+        let dir = TestDir::new();
         for folder in ["bin", FOLDER] {
-            fs::create_dir(lab.path(folder)).unwrap();
+            fs::create_dir(dir.path(folder)).unwrap();
         }
-        symlink(binary(), lab.path("bin/toolcrib")).unwrap();
-        symlink(repository(), lab.path("toolcrib")).unwrap();
-        let path = format!("{}:{}", lab.path("bin").display(), std::env::var("PATH").unwrap());
-        Self { lab: lab.with_variable("PATH", path) }
+        symlink(binary(), dir.path("bin/toolcrib")).unwrap();
+        symlink(repository(), dir.path("toolcrib")).unwrap();
+        let path = format!("{}:{}", dir.path("bin").display(), std::env::var("PATH").unwrap());
+        Self { dir: dir.with_variable("PATH", path) }
     }
 
     fn with_variable(self, name: &str, value: impl Into<String>) -> Self {
-        Self { lab: self.lab.with_variable(name, value) }
+        Self { dir: self.dir.with_variable(name, value) }
     }
 
     /// Adds a program, as the text of a shell script.
     fn with_program(self, name: &str, script: &str) -> Self {
-        let path = self.lab.path("bin").join(name);
+        let path = self.dir.path("bin").join(name);
         fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         self
@@ -65,11 +65,11 @@ impl Reader {
         let text = PORTS.iter().fold(text, |text, port| text.replace(port, &free_port().to_string()));
         let steps = steps(&text);
         let script = self.script(&steps);
-        let mut shell: Command = self.lab.command("sh", &self.lab.path(FOLDER));
+        let mut shell: Command = self.dir.command("sh", &self.dir.path(FOLDER));
         let child = shell.arg("-c").arg(script).spawn().expect("the shell starts");
         let output = timeout(PATIENCE * BUILD_MINUTES, child.wait_with_output()).await;
         let output = output.expect("the tutorial ends").unwrap();
-        self.lab.assert_nothing_is_left(&[]).await;
+        self.dir.assert_nothing_is_left(&[]).await;
         let said = String::from_utf8(output.stdout).expect("the output is UTF-8");
         assert!(output.status.success(), "{name}: {}:\n{said}", output.status);
         let outputs: Vec<&str> = said.split(MARK).skip(1).collect();
@@ -92,7 +92,7 @@ impl Reader {
         for (number, step) in steps.iter().enumerate() {
             match step {
                 Step::Write { path, text, is_added, .. } => {
-                    let staged = self.lab.path(&format!("staged-{number}"));
+                    let staged = self.dir.path(&format!("staged-{number}"));
                     fs::write(&staged, text).unwrap();
                     let target = format!("\"$(dirname '{path}')\"");
                     let operator = if *is_added { ">>" } else { ">" };

@@ -12,8 +12,11 @@ use crate::{deny, tidy};
 const SMALLEST: &[(&str, &[&str])] = &[
     ("toolcrib-cli", &[""]),
     ("toolcrib-io", &["files", "http", "process"]),
+    ("toolcrib-loader-mcp", &[""]),
+    ("toolcrib-loader-rest", &[""]),
     ("toolcrib-module-database", &["mysql", "postgres", "sqlite"]),
     ("toolcrib-modules", &["", "filesystem", "http", "memory", "shell"]),
+    ("toolcrib-oauth", &["client", "flows", "server"]),
 ];
 
 /// The packages outside of the workspace that have a lock file of their own.

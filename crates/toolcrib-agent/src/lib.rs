@@ -79,11 +79,8 @@ pub mod recorded;
 
 mod error;
 
-pub use agent::limits;
 pub use agent::{
-    Agent, AgentSettings, CallRecord, Compacted, Conversation, DEFAULT_COMPACT_AT, Limit, MAX_PARALLEL_CALLS,
-    MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport,
-    STOP_AFTER_REPEATS, Spent,
+    Agent, AgentSettings, Conversation, Observer, Outcome, RunLimits, RunReport, limits, observer, report,
 };
 pub use api::ApiModel;
 pub use app_pool::AppPool;
@@ -94,4 +91,3 @@ pub use fallback::Brain;
 pub use journal::Journal;
 pub use pool::AgentPool;
 pub use provider::Provider;
-pub use toolcrib_model::{Amount, Resource};

@@ -16,7 +16,7 @@ use toolcrib_oauth::client::TokenStore;
 use toolcrib_results::Secrets;
 use toolcrib_tasks::store::{LazyStore, RecordKind, RecordTable};
 
-use crate::file::{empty_sections, foreign_keys, former_names, variables};
+use crate::file::{empty_sections, expansion, foreign_keys, former_names};
 use crate::resolved::ResolvedSettings;
 use crate::secrets::SecretProviders;
 use crate::state_name::state_name;
@@ -124,7 +124,7 @@ impl App {
         let reads_dotenv = path.is_some() && extensions.reads_dotenv;
         SecretProviders::open(config.secrets.as_deref(), &mut file, reads_dotenv);
         if let Some(workspace) = &config.app.workspace {
-            let workspace = variables::expanded(&file, workspace, "/app/workspace", true);
+            let workspace = expansion::expanded(&file, workspace, "/app/workspace", true);
             file.workspace = workspace.map(|workspace| file.path(&workspace));
         }
         let resolved = Arc::new(ResolvedSettings::new(&config, &file));

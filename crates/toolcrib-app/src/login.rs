@@ -3,9 +3,10 @@
 use std::io;
 
 use toolcrib_document::Error as DocumentError;
+use toolcrib_loader_mcp::McpSource;
 use toolcrib_loader_mcp::entry as mcp;
-use toolcrib_loader_mcp::{Authorization, McpSource};
 use toolcrib_loader_rest::entry as rest;
+use toolcrib_oauth::client::Authorization;
 
 use crate::extensions::entry::{AppContext, EntryContext};
 use crate::resolved::ResolvedEntry;

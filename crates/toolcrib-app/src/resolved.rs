@@ -10,7 +10,8 @@ use toolcrib_model::text::pointer_part;
 use toolcrib_tasks::StoreLocation;
 use url::Url;
 
-use crate::file::{templates, variables};
+use crate::file::environment::environment;
+use crate::file::{expansion, templates};
 use crate::sections::agents::BrainConfig;
 use crate::sections::output_schema::ResolvedOutputSchema;
 use crate::{AppConfig, AppFile};
@@ -65,7 +66,7 @@ pub(crate) struct ResolvedEntry {
 
 impl ResolvedEntry {
     fn new(file: &AppFile, entry: &Value, pointer: String) -> Self {
-        let (mut settings, unset) = variables::filled(file, entry, &pointer);
+        let (mut settings, unset) = expansion::filled(file, entry, &pointer);
         let kind = settings.as_object_mut().and_then(|map| map.shift_remove("type"));
         let kind = kind.as_ref().and_then(Value::as_str).map(str::to_owned);
         Self { pointer, kind, settings, unset }
@@ -81,8 +82,8 @@ impl ResolvedSettings {
     /// Fills in the variables of an app file.
     pub(crate) fn new(config: &AppConfig, file: &AppFile) -> Self {
         let AppConfig { agents, modules, tools, skills, runtime, audit, .. } = config;
-        let text = |text: &str, pointer: &str| variables::expanded(file, text, pointer, false);
-        let path = |text: &str, pointer: &str| variables::expanded(file, text, pointer, true);
+        let text = |text: &str, pointer: &str| expansion::expanded(file, text, pointer, false);
+        let path = |text: &str, pointer: &str| expansion::expanded(file, text, pointer, true);
         let named = |section: &str, entries: &BTreeMap<String, Value>| {
             let entries = entries.iter().map(|(name, entry)| {
                 let pointer = format!("{section}/{}", pointer_part(name));
@@ -147,7 +148,7 @@ const STORE_VARIABLE: &str = "TOOLCRIB_STORE";
 
 /// Returns the location of the store that the variable or the app names.
 fn named_store(config: &AppConfig, file: &AppFile) -> Option<Result<StoreLocation, DocumentError>> {
-    if let Some(store) = variables::environment(STORE_VARIABLE).filter(|store| !store.is_empty()) {
+    if let Some(store) = environment(STORE_VARIABLE).filter(|store| !store.is_empty()) {
         return Some(Ok(literal_location(&store, file)));
     }
     config.store.as_deref().map(|store| store_location(store, file))
@@ -157,9 +158,9 @@ fn named_store(config: &AppConfig, file: &AppFile) -> Option<Result<StoreLocatio
 fn store_location(store: &str, file: &AppFile) -> Result<StoreLocation, DocumentError> {
     const POINTER: &str = "/store";
     // A variable may hold a whole URL.
-    match literal_location(&variables::expanded(file, store, POINTER, false)?, file) {
+    match literal_location(&expansion::expanded(file, store, POINTER, false)?, file) {
         StoreLocation::File(_) => {
-            variables::expanded(file, store, POINTER, true).map(|path| StoreLocation::File(file.path(&path)))
+            expansion::expanded(file, store, POINTER, true).map(|path| StoreLocation::File(file.path(&path)))
         }
         server @ StoreLocation::Postgres(_) => Ok(server),
     }
@@ -196,7 +197,7 @@ fn add_recordings(
         add_recordings(file, fallback, format!("{place}/fallback/{position}"), recordings);
     }
     if let Some(recording) = &brain.recording {
-        let path = variables::expanded(file, recording, &format!("{place}/recording"), true);
+        let path = expansion::expanded(file, recording, &format!("{place}/recording"), true);
         recordings.insert(place, path);
     }
 }

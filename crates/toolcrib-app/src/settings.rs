@@ -83,6 +83,7 @@ impl AppConfig {
 /// `tools`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ToolsSection {
     /// The sources of tools, each `{type: …}` with the settings of that loader.
     pub registry: Vec<Value>,

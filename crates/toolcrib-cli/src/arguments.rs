@@ -28,7 +28,8 @@ mod tests;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use toolcrib_app::LOGIN_TIMEOUT;
+#[cfg(feature = "oauth")]
+use toolcrib_app::oauth::client::LOGIN_TIMEOUT;
 
 pub(crate) use caller::{Caller, Otlp, SESSION, principal};
 pub(crate) use clients::{Client, Import, Install};
@@ -170,6 +171,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  toolcrib plan app.yaml --json\n  toolcrib plan app.yaml --serve --surface discovery"
     )]
     Plan(Plan),
+    #[cfg(feature = "oauth")]
     /// Log in at an MCP server of the app, and keep what it gives.
     #[command(
         after_help = "Examples:\n  toolcrib login app.yaml crm\n  toolcrib login app.yaml crm --logout"
@@ -419,6 +421,7 @@ pub(crate) struct Plan {
     pub(crate) surface: Option<SurfaceArgument>,
 }
 
+#[cfg(feature = "oauth")]
 #[derive(Args, Debug)]
 pub(crate) struct Login {
     /// The app file.

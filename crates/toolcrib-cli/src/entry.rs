@@ -16,7 +16,8 @@ use tracing_subscriber::{EnvFilter, Registry, fmt};
 use crate::arguments::{Arguments, command_line};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{output_error, screen};
-use crate::{allocator, commands, extensions, secrets, telemetry, ui::output};
+use crate::ui::{output, style};
+use crate::{allocator, commands, extensions, secrets, telemetry};
 
 /// The variable that sets what is logged, as `toolcrib=debug`.
 const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
@@ -132,7 +133,7 @@ fn log_filter() -> EnvFilter {
 fn log() -> Box<dyn Layer<Registry> + Send + Sync> {
     let log = fmt::layer()
         .with_writer(|| secrets::secrets().writer(output::LogWriter))
-        .with_ansi(output::is_colourful())
+        .with_ansi(style::is_colourful())
         // It would say so on standard error, and panic when that is what failed.
         .log_internal_errors(false);
     match std::env::var(LOG_FORMAT_VARIABLE).as_deref() {

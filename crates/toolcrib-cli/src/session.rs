@@ -6,6 +6,7 @@
 //! store that several machines share, all of these are copies.
 
 mod format;
+mod list_entry;
 mod results;
 mod shared;
 mod stored;

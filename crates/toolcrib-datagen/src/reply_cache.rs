@@ -18,7 +18,7 @@ use toolcrib_model::text::canonical_json;
 pub const MAX_CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The most bytes of a cache file. A file that would grow beyond is renamed to `.1`, in place of the one before it.
-pub const MAX_CACHE_FILE_BYTES: u64 = 32 * 1024 * 1024;
+const MAX_CACHE_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The key of a reply: the digest of everything that it depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]

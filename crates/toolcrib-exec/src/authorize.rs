@@ -10,7 +10,7 @@ use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, FindError, Overloads, Snapshot};
 use toolcrib_schema::Repair;
 
-use crate::hooks::HookEffects;
+use crate::hooks::effects::HookEffects;
 use crate::limits::MAX_DEPTH;
 use crate::normalize::{
     clamp_numbers, forwarded_calls, nest_fields, normalize_deferred, normalize_forwarding,

@@ -1,5 +1,6 @@
 //! Custom checks of calls and results.
 
+pub(crate) mod effects;
 mod result_verdict;
 mod verdict;
 
@@ -15,8 +16,8 @@ use crate::panic_guard::catch_panic;
 
 pub use result_verdict::ResultVerdict;
 pub(crate) use result_verdict::after;
-pub(crate) use verdict::{HookEffects, apply, record_failure};
 pub use verdict::{HookVerdict, MAX_REASON_CHARS};
+pub(crate) use verdict::{apply, record_failure};
 
 /// A custom check before and after each call.
 ///

@@ -19,9 +19,9 @@ use url::Url;
 use crate::error::Failure;
 use crate::message::Message;
 use crate::selection::Selection;
-use crate::settings::DEFAULT_TIMEOUT_SECONDS;
+use crate::settings::{DEFAULT_TIMEOUT_SECONDS, FailurePolicy, HookPhase};
 use crate::webhook::Webhook;
-use crate::{FailurePolicy, HookPhase, HookSettings, SettingError, answer, cycle, program};
+use crate::{HookSettings, SettingError, answer, cycle, program};
 
 /// The maximum size of the message to a hook, in bytes. A larger one is a failure of the hook.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
@@ -30,7 +30,7 @@ pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 pub const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
 
 /// The maximum number of concurrent runs of one hook. Others wait, within their time limit.
-pub const MAX_CONCURRENT_RUNS: usize = 16;
+pub(crate) const MAX_CONCURRENT_RUNS: usize = 16;
 
 /// The maximum length of the name of a hook.
 const MAX_NAME_CHARS: usize = 64;

@@ -10,7 +10,7 @@ use toolcrib_model::random::hex;
 use toolcrib_port::CallContext;
 
 /// The environment variable of a program with the ids of the hooks that run above it, separated by commas.
-pub const CHAIN_VARIABLE: &str = "TOOLCRIB_HOOKS";
+pub(crate) const CHAIN_VARIABLE: &str = "TOOLCRIB_HOOKS";
 
 /// The header of a webhook request with the ids of the hooks that run above it. A receiver that calls an app over HTTP in
 /// turn passes it on.
@@ -20,7 +20,7 @@ pub const CHAIN_HEADER: &str = "toolcrib-hooks";
 pub const CHAIN_ATTRIBUTE: &str = "toolcrib-hooks";
 
 /// The maximum number of hooks that run one another.
-pub const MAX_CHAIN: usize = 8;
+const MAX_CHAIN: usize = 8;
 
 /// The number of bytes of an id, before it is written in hexadecimal digits.
 const ID_BYTES: usize = 8;

@@ -3,6 +3,7 @@
 /// A setting that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct SettingError {
     /// The JSON pointer of the setting, relative to its section.
     pub pointer: String,

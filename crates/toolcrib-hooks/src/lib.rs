@@ -20,21 +20,20 @@
 
 mod answer;
 mod configured;
-mod cycle;
+pub mod cycle;
 mod edit;
 mod error;
-mod guard;
+pub mod guard;
 mod message;
 mod program;
 mod selection;
-mod settings;
+pub mod settings;
 mod webhook;
 
 #[cfg(test)]
 mod tests;
 
-pub use configured::{ConfiguredHook, HookHost, MAX_ANSWER_BYTES, MAX_CONCURRENT_RUNS, MAX_MESSAGE_BYTES};
-pub use cycle::{CHAIN_ATTRIBUTE, CHAIN_HEADER, CHAIN_VARIABLE, MAX_CHAIN};
+pub use configured::{ConfiguredHook, HookHost, MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES};
 pub use error::SettingError;
-pub use guard::{Guard, GuardAction, GuardRule, GuardSettings, MAX_PATTERNS, MAX_RULES};
-pub use settings::{DEFAULT_TIMEOUT_SECONDS, FailurePolicy, HookPhase, HookSettings};
+pub use guard::{Guard, GuardSettings};
+pub use settings::HookSettings;

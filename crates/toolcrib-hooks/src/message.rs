@@ -5,7 +5,7 @@ use toolcrib_model::{ClientContent, JsonObject, Risk, ToolError, ToolResult};
 use toolcrib_policy::Call;
 use toolcrib_port::CallContext;
 
-use crate::HookPhase;
+use crate::settings::HookPhase;
 
 /// The call, and its result after the call. Absent values are omitted.
 #[derive(Serialize)]

@@ -4,8 +4,9 @@ use bytes::Bytes;
 use toolcrib_io::process::{Command, RunLimits, run};
 use toolcrib_model::text::clean_text;
 
+use crate::MAX_ANSWER_BYTES;
+use crate::cycle::CHAIN_VARIABLE;
 use crate::error::Failure;
-use crate::{CHAIN_VARIABLE, MAX_ANSWER_BYTES};
 
 /// The maximum number of bytes of standard error that are kept.
 const MAX_STDERR_BYTES: usize = 4 * 1024;

@@ -14,6 +14,7 @@ pub const DEFAULT_TIMEOUT_SECONDS: u32 = 10;
 /// The moment at which a hook runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum HookPhase {
     /// Before a call, after the rules and before any question to a person.
     Before,
@@ -24,6 +25,7 @@ pub enum HookPhase {
 /// The effect of a hook that fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum FailurePolicy {
     /// The call does not run, or its result is withheld.
     #[default]
@@ -35,6 +37,7 @@ pub enum FailurePolicy {
 /// An entry of `hooks`: a program or a webhook that checks calls or results.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct HookSettings {
     /// The name in errors, audit records, and questions to a person: letters, digits, `-` and `_`.
     pub name: String,

@@ -10,8 +10,9 @@ use toolcrib_model::random::{hex, random_bytes};
 use toolcrib_model::text::clean_text;
 use url::Url;
 
+use crate::MAX_ANSWER_BYTES;
+use crate::cycle::CHAIN_HEADER;
 use crate::error::Failure;
-use crate::{CHAIN_HEADER, MAX_ANSWER_BYTES};
 
 /// The number of random bytes in the id of a request.
 const ID_BYTES: usize = 16;

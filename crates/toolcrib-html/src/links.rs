@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use url::Url;
 
-use crate::page::one_line;
+/// The maximum length of a title or a description, in characters.
+const MAX_TITLE_CHARS: usize = 500;
 
 /// The maximum number of links in a result.
 pub const MAX_LINKS: usize = 100;
@@ -98,4 +99,10 @@ fn resolve(base: Option<&Url>, target: &str) -> Option<Url> {
         Some(base) => base.join(target).ok(),
         None => Url::parse(target).ok(),
     }
+}
+
+/// Joins the words of a text by single spaces, up to [`MAX_TITLE_CHARS`].
+pub(crate) fn one_line(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().take(MAX_TITLE_CHARS).collect()
 }

@@ -4,14 +4,11 @@ use html2text::config;
 use toolcrib_model::{ErrorKind, ToolError};
 use url::Url;
 
-use crate::links::Link;
+use crate::links::{Link, one_line};
 use crate::outline::{FilterLevel, MIN_CONTENT_BYTES, Outline};
 
 /// The maximum size of the text of a page, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
-
-/// The maximum length of a title or a description, in characters.
-const MAX_TITLE_CHARS: usize = 500;
 
 /// The line width, in characters: so large that lines are not wrapped in practice.
 const LINE_CHARS: usize = 10_000;
@@ -129,12 +126,6 @@ pub fn is_page(text: &str) -> bool {
     ["<!doctype html", "<html"].iter().any(|prefix| {
         start.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
     })
-}
-
-/// Joins the words of a text by single spaces, up to [`MAX_TITLE_CHARS`].
-pub(crate) fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().take(MAX_TITLE_CHARS).collect()
 }
 
 /// Removes spaces at the ends of lines and repeated empty lines. Non-breaking spaces become spaces.

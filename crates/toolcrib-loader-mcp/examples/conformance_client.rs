@@ -13,10 +13,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use toolcrib_io::http::{HttpClient, HttpPolicy, Request};
-use toolcrib_loader_mcp::{
-    Authorize, Grant, IdentityProvider, IdentityToken, McpAuth, McpConnection, McpEngine, McpLoader,
-    McpSource, McpTransport, Redirect,
+use toolcrib_loader_mcp::oauth::{
+    Authorize, ClientSettings, Grant, IdentityProvider, IdentityToken, Redirect,
 };
+use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 use toolcrib_model::{JsonObject, Secret, Tool, UserAnswer, UserQuestion};
 use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Verdict};
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, ToolEngine as _, ToolLoader as _};
@@ -89,9 +89,9 @@ async fn run() -> Result<(), Error> {
 }
 
 /// What the operator has set up, and the user who logs in.
-fn authorization(scenario: &str, context: &Value) -> McpAuth {
+fn authorization(scenario: &str, context: &Value) -> ClientSettings {
     let text = |name: &str| context.get(name).and_then(Value::as_str);
-    let mut auth = McpAuth::new().with_authorize(Arc::new(User));
+    let mut auth = ClientSettings::new().with_authorize(Arc::new(User));
     if let Some(client) = text("client_id") {
         auth = auth.with_client(client, text("client_secret").map(Secret::new));
     }

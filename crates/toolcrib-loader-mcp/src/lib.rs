@@ -59,10 +59,6 @@ pub use connection::McpConnection;
 pub use error::Error;
 pub use module::ID as MODULE_ID;
 pub use source::{DEFAULT_STARTUP_TIMEOUT, HttpProtocol, McpSource, McpTransport};
-pub use toolcrib_oauth::client::{
-    Authorization, Authorize, ClientCredentials, ClientSettings as McpAuth, Grant, IdentityProvider,
-    IdentityToken, LOGIN_TIMEOUT, LoginSummary, LoopbackRedirect, Redirect, SecretSink, TokenExchange,
-    TokenStore,
-};
+pub use toolcrib_oauth::client as oauth;
 pub use tools::McpLoader;
 pub use transport::CLOSE_GRACE;

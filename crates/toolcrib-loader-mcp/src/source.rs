@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::tools::{ToolsCache, TrustLock};
 
-use crate::{Grant, McpAuth};
+use crate::oauth::{ClientSettings, Grant};
 
 /// The default time for a server to start, to answer the handshake and to list its tools.
 pub const DEFAULT_STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -88,12 +88,13 @@ pub enum McpTransport {
         /// The protocol to use.
         protocol: HttpProtocol,
         /// The authorization, unless the headers contain it.
-        auth: Option<Box<McpAuth>>,
+        auth: Option<Box<ClientSettings>>,
     },
 }
 
 /// The protocol for a server behind a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HttpProtocol {
     /// Streamable HTTP; HTTP with server-sent events if the server does not support it.
     #[default]
@@ -154,7 +155,7 @@ impl McpSource {
     }
 
     /// Sets the authorization for a server behind a URL.
-    pub fn with_auth(mut self, settings: McpAuth) -> Self {
+    pub fn with_auth(mut self, settings: ClientSettings) -> Self {
         if let McpTransport::Http { auth, .. } = &mut self.transport {
             *auth = Some(Box::new(settings));
         }
@@ -164,7 +165,7 @@ impl McpSource {
     /// Returns the same source with the login of a user.
     pub fn for_user(mut self, user: &str) -> Self {
         if let McpTransport::Http { auth: Some(auth), .. } = &mut self.transport {
-            **auth = McpAuth::clone(auth).with_user(user);
+            **auth = ClientSettings::clone(auth).with_user(user);
         }
         self
     }
@@ -183,7 +184,7 @@ impl McpSource {
     /// Returns the same source with the token that a user came with.
     pub(crate) fn for_subject(mut self, subject: Arc<SubjectToken>) -> Self {
         if let McpTransport::Http { auth: Some(auth), .. } = &mut self.transport {
-            **auth = McpAuth::clone(auth).with_subject(subject);
+            **auth = ClientSettings::clone(auth).with_subject(subject);
         }
         self
     }

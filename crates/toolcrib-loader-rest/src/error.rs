@@ -199,6 +199,7 @@ impl From<toolcrib_oauth::Error> for Error {
         let (issuer, problem) = match error {
             toolcrib_oauth::Error::Failed { at, problem, .. } => (at, problem),
             toolcrib_oauth::Error::NeedsLogin { login, why } => return Self::NeedsLogin { login, why },
+            other => ("its issuer".to_owned(), other.to_string()),
         };
         Self::Token { issuer, problem, passes }
     }

@@ -77,4 +77,4 @@ pub use error::Error;
 pub use loader::RestLoader;
 pub use selection::OperationSelector;
 pub use source::{RestSource, SpecLocation};
-pub use toolcrib_oauth::client::{Authorization, ClientCredentials, ClientSettings};
+pub use toolcrib_oauth::client as oauth;

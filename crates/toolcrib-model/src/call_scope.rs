@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub const MAX_SCOPE_ENTRIES: usize = 32;
 
 /// The most bytes of a key of a [`CallScope`].
-pub const MAX_SCOPE_KEY_BYTES: usize = 64;
+const MAX_SCOPE_KEY_BYTES: usize = 64;
 
 /// The most bytes of a value of a [`CallScope`].
 pub const MAX_SCOPE_VALUE_BYTES: usize = 1024;

@@ -108,6 +108,7 @@ impl DatabaseConfig {
 /// The kind of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Driver {
     /// A SQLite file in the workspace.
     Sqlite,
@@ -139,6 +140,7 @@ impl fmt::Display for Driver {
 /// The encryption of the connection to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Tls {
     /// No encryption.
     Disable,

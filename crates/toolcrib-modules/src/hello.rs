@@ -9,7 +9,7 @@ use toolcrib_sdk::{Module, module};
 pub const ID: &str = "hello";
 
 /// The maximum number of people that one call of `greet_many` greets, so that its result stays readable.
-pub const MAX_NAMES: usize = 100;
+pub(crate) const MAX_NAMES: usize = 100;
 
 #[derive(Serialize, JsonSchema)]
 struct ModuleStatus {

@@ -1,13 +1,20 @@
 //! The errors of obtaining a token.
 
+#[cfg(feature = "flows")]
+use toolcrib_model::text::clean_text;
+#[cfg(feature = "flows")]
 use url::Url;
 
+#[cfg(feature = "flows")]
 use crate::metadata::{MAX_URL_BYTES, display_url};
-use toolcrib_model::text::clean_text;
 
 /// An error that leaves a request without a token.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
+    /// The program was built without the requests for tokens.
+    #[error("this program obtains no tokens; build it with the feature `oauth`")]
+    Unsupported,
     /// The server requires a login, and no user has logged in.
     #[error("needs login: {login} ({why})")]
     NeedsLogin {
@@ -28,6 +35,7 @@ pub enum Error {
     },
 }
 
+#[cfg(feature = "flows")]
 impl Error {
     pub(crate) fn at(at: &str, problem: impl Into<String>) -> Self {
         Self::Failed { at: clean_text(at, MAX_URL_BYTES), problem: problem.into(), is_transient: false }
@@ -44,7 +52,9 @@ impl Error {
         }
         self
     }
+}
 
+impl Error {
     /// Returns true if a later attempt may succeed without any action.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Failed { is_transient: true, .. })

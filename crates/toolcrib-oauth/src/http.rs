@@ -7,8 +7,7 @@ use http::header::{ACCEPT, HeaderMap, HeaderValue};
 use toolcrib_io::http::{HttpClient, HttpPolicy, Request};
 use url::Url;
 
-/// The largest response, in bytes.
-pub const MAX_ANSWER_BYTES: usize = 256 * 1024;
+use crate::MAX_ANSWER_BYTES;
 
 /// The time limit for a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);

@@ -1,7 +1,7 @@
 //! OAuth 2.1 for both sides of a request.
 //!
 //! - [`client`] obtains, stores and renews the tokens for requests to a server. It discovers the authorization server,
-//!   registers a client, has a user log in, and binds tokens to keys.
+//!   registers a client, has a user log in, and binds tokens to keys. The feature `flows` has the code of these requests.
 //! - [`server`] validates the tokens that a server receives.
 //! - [`metadata`] has the documents by which the two sides find each other.
 //!
@@ -35,11 +35,15 @@ pub mod server;
 
 #[cfg(feature = "client")]
 mod error;
+#[cfg(feature = "flows")]
+mod flows;
+#[cfg(any(feature = "flows", feature = "server"))]
 mod http;
 
 #[cfg(feature = "client")]
 pub use error::Error;
-pub use http::MAX_ANSWER_BYTES;
+pub use metadata::MAX_ANSWER_BYTES;
 
+#[cfg(any(feature = "flows", feature = "server"))]
 /// The length of the longest token that is sent or accepted, in bytes. Servers rarely accept longer headers.
 pub(crate) const MAX_TOKEN_BYTES: usize = 16 * 1024;

@@ -12,6 +12,9 @@ const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
 /// The path of the metadata of an `OpenID` provider, below the path of the issuer or before it.
 const OPENID_PROVIDER: &str = "/.well-known/openid-configuration";
 
+/// The largest response of an authorization server, in bytes.
+pub const MAX_ANSWER_BYTES: usize = 256 * 1024;
+
 /// The longest URL or identifier in a document, in bytes.
 pub const MAX_URL_BYTES: usize = 2_048;
 
@@ -97,7 +100,7 @@ pub fn is_loopback(url: &Url) -> bool {
 }
 
 /// Returns the URL without its query, which may contain a key.
-#[cfg(feature = "client")]
+#[cfg(feature = "flows")]
 pub(crate) fn display_url(url: &Url) -> String {
     format!("{}{}", url.origin().ascii_serialization(), url.path())
 }

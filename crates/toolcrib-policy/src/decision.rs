@@ -57,33 +57,6 @@ impl Decision {
         Self { effect, rule: Arc::clone(rule), depends_on_arguments: false, arguments: None }
     }
 
-    /// Returns why the rule of a decision applies, in a sentence.
-    pub fn reason(&self) -> &'static str {
-        match self.rule.as_ref() {
-            "tools.capabilities.default_policy" => "no rule matches, so the default policy decides",
-            "tools.capabilities.max_risk_level" => "the risk of the tool is above `max_risk_level`",
-            "runtime" => "it is one of the runtime's own tools, which are granted unless a rule names them",
-            "exposed_when_granted" => "the tool is hidden until a rule grants it",
-            "confirmation_required" => {
-                "the tool declares that each call needs a confirmation; a grant that names module and action drops the question"
-            }
-            "high risk" => {
-                "the tool is of high risk, and no grant names it by module and action without a pattern"
-            }
-            rule if rule.starts_with("tools.capabilities.") => {
-                "the first rule that matches decides; deny comes before approve, approve before grant"
-            }
-            rule if rule.starts_with("modules.") => "the constraints of the module leave this action out",
-            rule if rule.starts_with("agents") => "the tool is reserved for other agents",
-            rule if rule.starts_with("serve.") => "the scope of the client leaves the tool out",
-            rule if rule.starts_with("profiles.") => {
-                "a profile of the client leaves the tool out, or has a stricter rule"
-            }
-            rule if rule.starts_with("override:") => "an operator has disabled it",
-            _ => "see this place in the app file",
-        }
-    }
-
     /// Returns the stricter of two decisions; the first of equals.
     pub(crate) fn and(self, other: Self) -> Self {
         let depends_on_arguments = self.depends_on_arguments || other.depends_on_arguments;

@@ -63,9 +63,7 @@ pub use location::{RuleLocations, SettingLocation};
 pub use policy::Policy;
 pub use principal::Principal;
 pub use question::Question;
-pub use rules::approval_rule::{
-    AnswerRefusal, ApprovalRequirement, ApprovalRule, MAX_APPROVERS, OPERATOR, People,
-};
+pub use rules::approval_rule::{AnswerRefusal, ApprovalRequirement, ApprovalRule, OPERATOR, People};
 pub use rules::overrides::{OverrideTarget, Overrides, ParseOverrideTargetError};
 pub use rules::profiles::ProfileRules;
 pub use rules::scope::Scope;

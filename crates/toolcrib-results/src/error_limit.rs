@@ -1,8 +1,7 @@
 //! Limits on the size of errors.
 
 use toolcrib_model::ToolError;
-
-use crate::text::head;
+use toolcrib_model::text::truncate_bytes;
 
 /// The maximum size of an error's message, and of its hint.
 const MAX_ERROR_BYTES: usize = 8 * 1024;
@@ -11,7 +10,7 @@ const MAX_ERROR_BYTES: usize = 8 * 1024;
 pub(crate) fn limit_error_size(error: &mut ToolError) {
     for text in [Some(&mut error.message), error.hint.as_mut()].into_iter().flatten() {
         if text.len() > MAX_ERROR_BYTES {
-            *text = format!("{}… [cut: {} bytes]", head(text, MAX_ERROR_BYTES), text.len());
+            *text = format!("{}… [cut: {} bytes]", truncate_bytes(text, MAX_ERROR_BYTES), text.len());
         }
     }
 }

@@ -46,7 +46,7 @@ pub use limits::{
     MAX_CHECKED_RESULT_BYTES, MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, PREVIEW_TOKENS, ResultLimits,
 };
 pub use process::Results;
-pub use projection::{MAX_PROJECTION_TIME, Projections, check_expression};
+pub use projection::{Projections, check_expression};
 pub use read_result::name::READ_RESULT;
 pub use read_result::tools;
 pub use redaction::{MIN_SECRET_BYTES, RedactingWriter, Redactor, Secrets, TOKEN_PREFIXES, is_secret};

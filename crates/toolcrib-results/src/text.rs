@@ -18,11 +18,6 @@ pub(crate) fn counted(number: usize, what: &str) -> String {
     format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// Returns the beginning of a text up to a number of bytes, at a character boundary.
-pub(crate) fn head(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
-}
-
 /// Returns the end of a text of up to a number of bytes, at a character boundary.
 pub(crate) fn tail(text: &str, bytes: usize) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..).unwrap_or_default()

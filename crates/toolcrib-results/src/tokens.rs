@@ -1,9 +1,9 @@
 //! Token counts of texts.
 
+use toolcrib_model::text::truncate_bytes;
+
 use std::fmt;
 use std::sync::Arc;
-
-use crate::text::head;
 
 /// The average number of bytes of UTF-8 per token, if no tokenizer is given.
 const BYTES_PER_TOKEN: usize = 4;
@@ -42,7 +42,7 @@ impl TokenCounter {
 
     /// Returns the estimated number of tokens of a text of a number of bytes with this beginning.
     pub(crate) fn estimate(&self, beginning: &str, bytes: usize) -> usize {
-        let sample = head(beginning, SAMPLE_BYTES);
+        let sample = truncate_bytes(beginning, SAMPLE_BYTES);
         if sample.is_empty() { 0 } else { self.count(sample).saturating_mul(bytes).div_ceil(sample.len()) }
     }
 
@@ -81,7 +81,7 @@ impl fmt::Debug for TokenCounter {
 /// Returns the beginning of a text in a number of bytes, up to the end of a line if one ends in its second half.
 fn whole_lines(text: &str, bytes: usize) -> &str {
     // A character takes up to four bytes, and the beginning must contain at least one.
-    let part = head(text, bytes.max(4));
+    let part = truncate_bytes(text, bytes.max(4));
     if part.len() == text.len() {
         return part;
     }

@@ -91,8 +91,7 @@ pub fn subject_of_call<'a>(
 ) -> Result<&'a Arc<SubjectToken>, ToolError> {
     context.subject_token.as_ref().ok_or_else(|| {
         let message = format!("`{namespace}` is called with the token of the caller, and this call has none");
-        let hint =
-            "call through `serve --http` with a token of `serve.oauth`; schedules and commands have none";
+        let hint = "call through the server with a token of its authorization server; schedules and commands have none";
         ToolError::new(ErrorKind::Denied, message).with_hint(hint)
     })
 }
@@ -108,7 +107,8 @@ pub fn user_of_call<'a>(context: &'a CallContext, namespace: &str) -> Result<&'a
         _ => {
             let message =
                 format!("`{namespace}` is called with the credentials of a user, and this call has no user");
-            let hint = "the operator names the user: with `--user`, or by a client of `serve.tokens` or `serve.oauth`";
+            let hint =
+                "the operator names the user: with `--user`, or by a token of the client at the server";
             Err(ToolError::new(ErrorKind::Denied, message).with_hint(hint))
         }
     }

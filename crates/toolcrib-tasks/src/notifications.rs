@@ -13,7 +13,7 @@ use crate::store::{Change, Record, RecordKind, StoreError};
 use crate::{Clock, Store};
 
 /// The maximum number of unread notifications per session. The oldest are dropped first.
-pub const MAX_NOTIFICATIONS: usize = 100;
+pub(crate) const MAX_NOTIFICATIONS: usize = 100;
 
 /// The time after which an unread notification expires.
 const NOTIFICATION_AGE: SignedDuration = SignedDuration::from_hours(24);

@@ -91,7 +91,7 @@
 //! | `file` | `file` | tools from YAML and JSON files, and from programs |
 //! | `mcp` | `mcp` | tools from MCP servers |
 //! | `openapi` | `openapi` | tools from OpenAPI documents |
-//! | `oauth` | `oauth` | obtain tokens for requests, and validate those of others |
+//! | `oauth` | `oauth` | obtain tokens for requests, also of `mcp` and `openapi`, and validate those of others |
 //! | `agent` | `agent` | the agent loop, and the clients of model servers |
 //! | `script` | `script` | scripts whose calls pass the gate |
 //! | `tasks` | `tasks` | background calls, watchers, and schedules |

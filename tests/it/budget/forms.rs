@@ -11,7 +11,7 @@ use toolcrib_policy::{Policy, Principal};
 use toolcrib_port::ToolLoader;
 use toolcrib_registry::ToolRegistry;
 
-use super::found::Selected;
+use super::search_cost::Selected;
 use super::{count, text};
 use crate::support::shared;
 

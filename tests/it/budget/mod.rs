@@ -1,8 +1,8 @@
 //! What discovery costs with hundreds of tools of others, in tokens.
 
 pub(crate) mod forms;
-mod found;
-mod served;
+mod list_cost;
+mod search_cost;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tiktoken_rs::o200k_base_singleton;
 use toolcrib_testkit::{ModelServer, Turn};
 
-use crate::support::{Lab, shared};
+use crate::support::{TestDir, shared};
 
 /// The data set, in the folder of those that are shared.
 const DATA: &str = "data/retrieval/bfcl";
@@ -60,11 +60,12 @@ async fn discovery_among_527_tools_stays_within_900_tokens_and_a_search_with_one
         assert_eq!(tools.len(), TOOLS);
         let asked = asked(&tools, &queries);
         assert_eq!(asked.len(), QUERIES);
-        let lab =
-            Lab::with_app(APP).with_file("tools.json", file(&tools)).with_variable("OPENAI_API_KEY", "test");
+        let dir = TestDir::with_app(APP)
+            .with_file("tools.json", file(&tools))
+            .with_variable("OPENAI_API_KEY", "test");
         let server = ModelServer::start(turns(&asked)).await.unwrap();
-        let lab = lab.with_variable("MODEL_URL", server.base_url());
-        lab.run(["run", "app.yaml", "Go.", "--json"]).await.expect(0);
+        let dir = dir.with_variable("MODEL_URL", server.base_url());
+        dir.run(["run", "app.yaml", "Go.", "--json"]).await.expect(0);
         let last = server.requests().last().unwrap().json().unwrap();
 
         let prompt = count(last["messages"][0]["content"].as_str().unwrap());

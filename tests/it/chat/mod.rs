@@ -5,16 +5,16 @@ mod screen;
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn};
 
-use crate::support::{Lab, mcp_script, shop, tmux};
+use crate::support::{TestDir, mcp_script, shop_app, tmux};
 use screen::ChatScreen;
 
 const ANSWER: &str = "# Lamps\n\nThere are **two lamps** in stock, and the cheaper one of them costs twenty euro, which is \
                       less than the table on which it stands in the window of the shop.\n\n- a desk lamp\n- a floor lamp";
 
 /// Looking takes until there is a file `go`; the list of items is long.
-fn lab(server: &ModelServer) -> Lab {
+fn dir(server: &ModelServer) -> TestDir {
     let script = r#"while [ \"$1\" = slow ] && [ ! -e go ]; do sleep 0.05; done; seq -s , 1 200"#;
-    shop(server, script, "high")
+    shop_app(server, script, "high")
 }
 
 /// Returns what the user said last, in the last request to the model.
@@ -38,9 +38,9 @@ async fn converses_at(columns: u16) {
         Turn::text("Welcome back."),
     ];
     let server = ModelServer::start(turns).await.unwrap();
-    let lab = lab(&server);
+    let dir = dir(&server);
     let arguments = ["chat", "app.yaml", "--session", "monday"];
-    let chat = ChatScreen::start(&lab, &tmux, columns, &arguments);
+    let chat = ChatScreen::start(&dir, &tmux, columns, &arguments);
     chat.prompt().await;
 
     chat.types("hello");
@@ -93,7 +93,7 @@ async fn converses_at(columns: u16) {
     chat.ended().await;
     chat.close().await;
 
-    let chat = ChatScreen::start(&lab, &tmux, columns, &arguments);
+    let chat = ChatScreen::start(&dir, &tmux, columns, &arguments);
     let resumed = chat.until("Here again.").await;
     assert!(resumed.contains("> and now?"), "what was said is shown: {resumed}");
     chat.prompt().await;
@@ -107,7 +107,7 @@ async fn converses_at(columns: u16) {
     chat.key("C-d");
     chat.ended().await;
     chat.close().await;
-    lab.assert_nothing_is_left(&[]).await;
+    dir.assert_nothing_is_left(&[]).await;
 }
 
 #[tokio::test]
@@ -129,8 +129,8 @@ async fn a_person_types_pastes_approves_interrupts_and_resumes_at_200_columns() 
 async fn commands_tell_of_the_conversation_and_an_exchange_is_taken_back() {
     let Some(tmux) = tmux() else { return };
     let server = ModelServer::start(["One.", "Two.", "Three."].map(Turn::text)).await.unwrap();
-    let lab = lab(&server);
-    let chat = ChatScreen::start(&lab, &tmux, 80, &["chat", "app.yaml", "--session", "s"]);
+    let dir = dir(&server);
+    let chat = ChatScreen::start(&dir, &tmux, 80, &["chat", "app.yaml", "--session", "s"]);
     for (message, answer) in [("first", "One."), ("second", "Two.")] {
         chat.prompt().await;
         chat.types(message);
@@ -163,7 +163,7 @@ async fn commands_tell_of_the_conversation_and_an_exchange_is_taken_back() {
     chat.key("Enter");
     chat.ended().await;
     chat.close().await;
-    let shown = lab.run(["sessions", "app.yaml", "show", "s"]).await.expect(0);
+    let shown = dir.run(["sessions", "app.yaml", "show", "s"]).await.expect(0);
     assert!(shown.stdout.contains("third") && !shown.stdout.contains("second"), "{}", shown.stdout);
 }
 
@@ -190,18 +190,18 @@ async fn the_servers_that_start_and_the_progress_of_tools_are_shown_while_they_a
             "capabilities": {"default_policy": "grant"},
         },
     });
-    let lab = Lab::with_app(&app.to_string())
+    let dir = TestDir::with_app(&app.to_string())
         .with_file("server.sh", mcp_script(SLOW))
         .with_variable("OPENAI_API_KEY", "test");
-    let chat = ChatScreen::start(&lab, &tmux, 80, &["chat", "app.yaml"]);
+    let chat = ChatScreen::start(&dir, &tmux, 80, &["chat", "app.yaml"]);
     chat.until("waiting for mcp slow").await;
-    std::fs::write(lab.path("go"), "").unwrap();
+    std::fs::write(dir.path("go"), "").unwrap();
     chat.prompt().await;
     chat.types("count");
     chat.key("Enter");
     let shown = chat.until("counting (3 of 5)").await;
     assert!(shown.contains("running slow.ask ("), "{shown}");
-    std::fs::write(lab.path("on"), "").unwrap();
+    std::fs::write(dir.path("on"), "").unwrap();
     let shown = chat.until("Five.").await;
     assert!(!shown.contains("counting"), "what has ended is shown no more: {shown}");
     chat.prompt().await;
@@ -213,10 +213,10 @@ async fn the_servers_that_start_and_the_progress_of_tools_are_shown_while_they_a
 #[tokio::test]
 async fn lines_are_messages_where_there_is_no_terminal_and_nothing_is_coloured() {
     let server = ModelServer::start(["**One.**", "Two."].map(Turn::text)).await.unwrap();
-    let lab = lab(&server);
-    let ran = lab.run_with_input(&["chat", "app.yaml"], "first\n/cost\nsecond\n").await.expect(0);
+    let dir = dir(&server);
+    let output = dir.run_with_input(&["chat", "app.yaml"], "first\n/cost\nsecond\n").await.expect(0);
     assert_eq!(server.requests().len(), 2);
-    assert!(ran.stdout.contains("**One.**\n") && ran.stdout.contains("Two.\n"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("since the start: 1 messages"), "{}", ran.stdout);
-    assert!(!(ran.stdout + &ran.stderr).contains('\u{1b}'));
+    assert!(output.stdout.contains("**One.**\n") && output.stdout.contains("Two.\n"), "{}", output.stdout);
+    assert!(output.stdout.contains("since the start: 1 messages"), "{}", output.stdout);
+    assert!(!(output.stdout + &output.stderr).contains('\u{1b}'));
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toolcrib_testkit::wait_until;
 
-use crate::support::{Lab, PATIENCE, binary};
+use crate::support::{PATIENCE, TestDir, binary};
 
 /// The lines of the pane; those that scrolled out of it are seen too.
 const LINES: &str = "50";
@@ -14,14 +14,14 @@ const SHELL: &str = r#"trap : INT; "$0" "$@"; echo "[exit $?]""#;
 
 /// A pane in which the binary runs.
 pub(super) struct ChatScreen<'a> {
-    lab: &'a Lab,
+    dir: &'a TestDir,
     tmux: PathBuf,
 }
 
 impl<'a> ChatScreen<'a> {
     /// Starts the binary in a pane of this width.
-    pub(super) fn start(lab: &'a Lab, tmux: &Path, columns: u16, arguments: &[&str]) -> Self {
-        let chat = Self { lab, tmux: tmux.to_owned() };
+    pub(super) fn start(dir: &'a TestDir, tmux: &Path, columns: u16, arguments: &[&str]) -> Self {
+        let chat = Self { dir, tmux: tmux.to_owned() };
         let (columns, binary) = (columns.to_string(), binary());
         let mut words = vec!["new-session", "-d", "-x", &columns, "-y", LINES];
         words.extend(["sh", "-c", SHELL, binary.to_str().unwrap()]);
@@ -74,7 +74,7 @@ impl<'a> ChatScreen<'a> {
     /// Closes the pane.
     pub(super) async fn close(self) {
         self.run(&["kill-server"]);
-        self.lab.assert_nothing_is_left(&[]).await;
+        self.dir.assert_nothing_is_left(&[]).await;
     }
 
     fn seen(&self) -> String {
@@ -82,9 +82,9 @@ impl<'a> ChatScreen<'a> {
     }
 
     fn run(&self, words: &[&str]) -> String {
-        let mut command = self.lab.command(&self.tmux, &self.lab.path("."));
+        let mut command = self.dir.command(&self.tmux, &self.dir.path("."));
         // The server of this test alone, and no configuration of the person who runs it.
-        command.args(["-u", "-f", "/dev/null", "-S"]).arg(self.lab.path("tmux")).args(words);
+        command.args(["-u", "-f", "/dev/null", "-S"]).arg(self.dir.path("tmux")).args(words);
         command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
         let output = command.as_std_mut().output().unwrap();
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -11,14 +11,14 @@ use super::{node, script};
 use crate::serve::client::Served;
 use crate::serve::console::browse;
 use crate::serve::replicas::Replicas;
-use crate::support::{Lab, PATIENCE, chromium, new_database, peer};
+use crate::support::{TestDir, PATIENCE, chromium, new_database, peer};
 
 #[tokio::test]
 async fn an_app_of_the_official_sdk_is_rendered_behind_the_gateway() {
     let (Some(packages), Some(browser)) = (peer("clients"), chromium()) else { return };
-    let lab = Lab::with_app(&app(&packages).to_string());
-    let served = Served::start(&lab, &[]).await;
-    assert_rendered(&lab, &packages, &browser, format!("http://{}/mcp", served.address)).await;
+    let dir = TestDir::with_app(&app(&packages).to_string());
+    let served = Served::start(&dir, &[]).await;
+    assert_rendered(&dir, &packages, &browser, format!("http://{}/mcp", served.address)).await;
 }
 
 #[tokio::test]
@@ -27,9 +27,9 @@ async fn an_app_of_the_official_sdk_is_rendered_behind_three_replicas() {
     let Some(store) = new_database() else { return };
     let mut app = app(&packages);
     app["store"] = "${STORE_URL}".into();
-    let lab = Lab::with_app(&app.to_string()).with_variable("STORE_URL", store);
-    let replicas = Replicas::start(&lab).await;
-    assert_rendered(&lab, &packages, &browser, replicas.url()).await;
+    let dir = TestDir::with_app(&app.to_string()).with_variable("STORE_URL", store);
+    let replicas = Replicas::start(&dir).await;
+    assert_rendered(&dir, &packages, &browser, replicas.url()).await;
 }
 
 /// The gateway before the server that has the app.
@@ -42,8 +42,8 @@ fn app(packages: &Path) -> Value {
 }
 
 /// Fails unless a host at this URL renders the app, and passes its calls on.
-async fn assert_rendered(lab: &Lab, packages: &Path, browser: &Path, url: String) {
-    let mut host = lab.command(node(packages), &lab.path("home"));
+async fn assert_rendered(dir: &TestDir, packages: &Path, browser: &Path, url: String) {
+    let mut host = dir.command(node(packages), &dir.path("home"));
     host.arg(script("app_host.mjs")).arg(packages.join("node_modules")).arg(url);
     let mut host = host.stdin(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("the host starts");
     let mut lines = BufReader::new(host.stdout.take().unwrap()).lines();
@@ -52,9 +52,9 @@ async fn assert_rendered(lab: &Lab, packages: &Path, browser: &Path, url: String
         line.expect("the host runs")
     };
     let address = line().await;
-    let picture = lab.path("app.png");
+    let picture = dir.path("app.png");
     let to = format!("--screenshot={}", picture.display());
-    browse(lab, browser, &["--window-size=900,640", &to, &address]).await;
+    browse(dir, browser, &["--window-size=900,640", &to, &address]).await;
     let report: Value = serde_json::from_str(&line().await).unwrap();
     assert_eq!(report["error"], Value::Null, "{report}");
     assert_eq!(report["tool"], "clock__get-time");

@@ -12,7 +12,7 @@ use super::shop::{shared_shop, shop, started};
 use super::{node, over_http, over_http_at, over_stdio};
 use crate::serve::client::Served;
 use crate::serve::replicas::Replicas;
-use crate::support::{Lab, PATIENCE, peer};
+use crate::support::{TestDir, PATIENCE, peer};
 
 /// What the program ends with when the tool says that it failed.
 const TOOL_FAILED: i32 = 5;
@@ -21,8 +21,8 @@ const TOOL_FAILED: i32 = 5;
 const ERAS: [&str; 2] = ["legacy", "modern"];
 
 /// The program with a server, which is named as for the other clients.
-fn inspector(lab: &Lab, packages: &Path, era: &str, server: &[String]) -> Command {
-    let mut command = lab.command(node(packages), &lab.path("."));
+fn inspector(dir: &TestDir, packages: &Path, era: &str, server: &[String]) -> Command {
+    let mut command = dir.command(node(packages), &dir.path("."));
     command
         .arg(packages.join("node_modules/.bin/mcp-inspector"))
         .arg("--cli")
@@ -36,7 +36,7 @@ fn call(command: &mut Command, tool: &str, arguments: &Value) {
     command.args(["--method", "tools/call", "--tool-name", tool, "--tool-args-json", &arguments.to_string()]);
 }
 
-async fn ran(mut command: Command) -> (Option<i32>, Value) {
+async fn run(mut command: Command) -> (Option<i32>, Value) {
     let output: Output = timeout(PATIENCE, command.output()).await.expect("it ends").unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let read: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
@@ -48,10 +48,10 @@ fn text(result: &Value) -> &str {
 }
 
 /// Fails unless the program lists, finds and calls, and is told what it cannot have.
-async fn assert_works(lab: &Lab, packages: &Path, era: &str, server: &[String]) {
-    let mut list = inspector(lab, packages, era, server);
+async fn assert_works(dir: &TestDir, packages: &Path, era: &str, server: &[String]) {
+    let mut list = inspector(dir, packages, era, server);
     list.args(["--method", "tools/list"]);
-    let (code, listed) = ran(list).await;
+    let (code, listed) = run(list).await;
     assert_eq!(code, Some(0), "{listed}");
     assert!(listed["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "shop__price"), "{listed}");
 
@@ -67,23 +67,23 @@ async fn assert_works(lab: &Lab, packages: &Path, era: &str, server: &[String]) 
         ),
     ];
     for (tool, arguments, expected, part) in calls {
-        let mut command = inspector(lab, packages, era, server);
+        let mut command = inspector(dir, packages, era, server);
         call(&mut command, tool, &arguments);
-        let (code, result) = ran(command).await;
+        let (code, result) = run(command).await;
         assert_eq!(code, Some(expected), "{tool} {result}");
         assert!(text(&result).contains(part), "{tool} {result}");
     }
 
-    let mut large = inspector(lab, packages, era, server);
+    let mut large = inspector(dir, packages, era, server);
     call(&mut large, "execute_tool", &json!({"name": "shop.catalogue", "params": {}}));
-    let (_, result) = ran(large).await;
+    let (_, result) = run(large).await;
     let uri = result["content"].as_array().unwrap().iter().find_map(|block| block["uri"].as_str());
     let uri = uri.unwrap_or_else(|| panic!("{result}"));
     // Each run is a session of its own in the older era, and on standard input and output.
     if era == "modern" && server.len() == 2 {
-        let mut read = inspector(lab, packages, era, server);
+        let mut read = inspector(dir, packages, era, server);
         read.args(["--method", "resources/read", "--uri", &format!("{uri}?page=2")]);
-        let (code, page) = ran(read).await;
+        let (code, page) = run(read).await;
         assert_eq!(code, Some(0), "{page}");
         assert!(page["contents"][0]["text"].as_str().unwrap().contains("lamp"), "{page}");
     }
@@ -92,45 +92,45 @@ async fn assert_works(lab: &Lab, packages: &Path, era: &str, server: &[String]) 
 #[tokio::test]
 async fn the_inspector_drives_a_served_app_over_stdio() {
     let Some(packages) = peer("clients") else { return };
-    let lab = shop();
+    let dir = shop();
     for era in ERAS {
-        assert_works(&lab, &packages, era, &over_stdio()).await;
+        assert_works(&dir, &packages, era, &over_stdio()).await;
     }
-    lab.assert_nothing_is_left(&[]).await;
+    dir.assert_nothing_is_left(&[]).await;
 }
 
 #[tokio::test]
 async fn the_inspector_drives_a_served_app_over_http() {
     let Some(packages) = peer("clients") else { return };
-    let lab = shop();
-    let served = Served::start(&lab, &[]).await;
+    let dir = shop();
+    let served = Served::start(&dir, &[]).await;
     for era in ERAS {
-        assert_works(&lab, &packages, era, &over_http(&served)).await;
+        assert_works(&dir, &packages, era, &over_http(&served)).await;
     }
 }
 
 #[tokio::test]
 async fn the_inspector_drives_three_replicas() {
-    let (Some(packages), Some(lab)) = (peer("clients"), shared_shop()) else { return };
-    let replicas = Replicas::start(&lab).await;
+    let (Some(packages), Some(dir)) = (peer("clients"), shared_shop()) else { return };
+    let replicas = Replicas::start(&dir).await;
     for era in ERAS {
-        assert_works(&lab, &packages, era, &over_http_at(replicas.url())).await;
+        assert_works(&dir, &packages, era, &over_http_at(replicas.url())).await;
     }
 }
 
 #[tokio::test]
 async fn a_call_ends_whose_inspector_was_killed() {
     let Some(packages) = peer("clients") else { return };
-    let lab = shop();
-    let served = Served::start(&lab, &[]).await;
-    let mut command = inspector(&lab, &packages, "modern", &over_http(&served));
+    let dir = shop();
+    let served = Served::start(&dir, &[]).await;
+    let mut command = inspector(&dir, &packages, "modern", &over_http(&served));
     call(&mut command, "execute_tool", &json!({"name": "shop.slow", "params": {}}));
     let mut child = command.spawn().unwrap();
-    let begun = || Ok(started(&lab).exists().then_some(()));
+    let begun = || Ok(started(&dir).exists().then_some(()));
     wait_until("the slow call", PATIENCE, begun).await.unwrap();
-    let slow: u32 = lab.read("started").trim().parse().unwrap();
+    let slow: u32 = dir.read("started").trim().parse().unwrap();
     let is_there = || -> anyhow::Result<bool> {
-        Ok(processes_of(&lab.path("."))?.iter().any(|process| process.id == slow))
+        Ok(processes_of(&dir.path("."))?.iter().any(|process| process.id == slow))
     };
     assert!(is_there().unwrap());
     child.kill().await.unwrap();

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use self::shop::{expected, shared_shop, shop, started};
 use crate::serve::client::Served;
 use crate::serve::replicas::Replicas;
-use crate::support::{Lab, PATIENCE, binary, peer};
+use crate::support::{TestDir, PATIENCE, binary, peer};
 
 /// What `tools/list` has to show at least, whatever else an app may come to show.
 const LISTED: [&str; 4] = ["search_tools", "execute_tool", "read_result", "shop__price"];
@@ -57,24 +57,24 @@ async fn told(client: &mut Command) -> Value {
 }
 
 /// Fails unless the client does all that it is to do, over both transports.
-async fn assert_drives(command: impl Fn(&Lab) -> Command, revision: &str) {
-    let lab = shop();
-    assert_told(&lab, command(&lab).args(over_stdio()), revision).await;
-    lab.assert_nothing_is_left(&[]).await;
-    std::fs::remove_file(started(&lab)).unwrap();
-    let served = Served::start(&lab, &[]).await;
-    assert_told(&lab, command(&lab).args(over_http(&served)), revision).await;
+async fn assert_drives(command: impl Fn(&TestDir) -> Command, revision: &str) {
+    let dir = shop();
+    assert_told(&dir, command(&dir).args(over_stdio()), revision).await;
+    dir.assert_nothing_is_left(&[]).await;
+    std::fs::remove_file(started(&dir)).unwrap();
+    let served = Served::start(&dir, &[]).await;
+    assert_told(&dir, command(&dir).args(over_http(&served)), revision).await;
 }
 
 /// Fails unless the client does the same through a proxy before three replicas.
-async fn assert_drives_replicas(command: impl Fn(&Lab) -> Command, revision: &str) {
-    let Some(lab) = shared_shop() else { return };
-    let replicas = Replicas::start(&lab).await;
-    assert_told(&lab, command(&lab).args(over_http_at(replicas.url())), revision).await;
+async fn assert_drives_replicas(command: impl Fn(&TestDir) -> Command, revision: &str) {
+    let Some(dir) = shared_shop() else { return };
+    let replicas = Replicas::start(&dir).await;
+    assert_told(&dir, command(&dir).args(over_http_at(replicas.url())), revision).await;
 }
 
-async fn assert_told(lab: &Lab, client: &mut Command, revision: &str) {
-    let mut told = told(client.env("STARTED", started(lab))).await;
+async fn assert_told(dir: &TestDir, client: &mut Command, revision: &str) {
+    let mut told = told(client.env("STARTED", started(dir))).await;
     let tools = told.as_object_mut().unwrap().shift_remove("tools").unwrap();
     for name in LISTED {
         assert!(tools.as_array().unwrap().iter().any(|tool| tool == name), "{tools}");
@@ -84,22 +84,22 @@ async fn assert_told(lab: &Lab, client: &mut Command, revision: &str) {
 }
 
 /// The client in Python, if it is installed.
-fn python(library: &str, mode: &str) -> Option<impl Fn(&Lab) -> Command> {
+fn python(library: &str, mode: &str) -> Option<impl Fn(&TestDir) -> Command> {
     let packages = peer("python")?;
     let client = [library, mode].map(str::to_owned);
-    Some(move |lab: &Lab| {
-        let mut command = lab.command("python3", &lab.path("."));
+    Some(move |dir: &TestDir| {
+        let mut command = dir.command("python3", &dir.path("."));
         command.arg(script("mcp_client.py")).args(&client).env("PYTHONPATH", &packages);
         command
     })
 }
 
 /// The client in TypeScript, if it is installed.
-fn typescript(library: &str) -> Option<impl Fn(&Lab) -> Command> {
+fn typescript(library: &str) -> Option<impl Fn(&TestDir) -> Command> {
     let packages = peer("clients")?;
     let library = library.to_owned();
-    Some(move |lab: &Lab| {
-        let mut command = lab.command(node(&packages), &lab.path("."));
+    Some(move |dir: &TestDir| {
+        let mut command = dir.command(node(&packages), &dir.path("."));
         command.arg(script("typescript_client.mjs")).arg(&packages).arg(&library);
         command
     })

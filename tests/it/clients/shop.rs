@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::{Lab, new_database};
+use crate::support::{TestDir, new_database};
 
 /// Its tools: a cheap one, two that are asked about, one that takes long, and one that brings a lot. The slow one leaves its
 /// process in the file `started`.
@@ -24,19 +24,19 @@ tools:
 serve: {surface: mixed, pin: [shop.price]}
 "#;
 
-/// The app in a lab.
-pub(super) fn shop() -> Lab {
+/// The app in a dir.
+pub(super) fn shop() -> TestDir {
     shop_with("")
 }
 
 /// The app with a store that several processes share. A stranger's machine has no server for it.
-pub(super) fn shared_shop() -> Option<Lab> {
+pub(super) fn shared_shop() -> Option<TestDir> {
     let url = new_database()?;
     Some(shop_with("store: '${STORE_URL}'\n").with_variable("STORE_URL", url))
 }
 
 /// The app with more settings.
-fn shop_with(settings: &str) -> Lab {
+fn shop_with(settings: &str) -> TestDir {
     let item = json!({
         "type": "object",
         "properties": {"item": {"type": "string", "description": "The item."}},
@@ -45,7 +45,7 @@ fn shop_with(settings: &str) -> Lab {
     let tool = |name: &str, description: &str, risk: &str, parameters: &Value| json!({"name": name, "description": description, "risk": risk, "parameters": parameters});
     let none = json!({"type": "object", "properties": {}});
     let file = |tools: &[Value]| json!({"shop": tools}).to_string();
-    Lab::with_app(&format!("{APP}{settings}"))
+    TestDir::with_app(&format!("{APP}{settings}"))
         .with_file("price.yaml", file(&[tool("price", "What an item costs, in euro.", "low", &item)]))
         .with_file(
             "order.yaml",
@@ -59,8 +59,8 @@ fn shop_with(settings: &str) -> Lab {
 }
 
 /// The file in which the slow tool leaves its process.
-pub(super) fn started(lab: &Lab) -> PathBuf {
-    lab.path("started")
+pub(super) fn started(dir: &TestDir) -> PathBuf {
+    dir.path("started")
 }
 
 /// What a client of this revision has to tell of all its steps.

@@ -6,7 +6,7 @@ use tokio::process::Command;
 use super::{NEW, OLD, node, script, told};
 use crate::serve::client::Served;
 use crate::serve::replicas::Replicas;
-use crate::support::{Lab, new_database, peer};
+use crate::support::{TestDir, new_database, peer};
 
 /// Two tools that print as many numbers as they are asked for. Only one declares what it prints.
 const APP: &str = r#"
@@ -22,7 +22,7 @@ serve: {surface: direct}
 "#;
 
 /// The app with more settings.
-fn lab(settings: &str) -> Lab {
+fn dir(settings: &str) -> TestDir {
     let parameters =
         json!({"type": "object", "properties": {"count": {"type": "string"}}, "required": ["count"]});
     let tool = |name: &str, items: &str| {
@@ -44,17 +44,17 @@ fn lab(settings: &str) -> Lab {
         })
     };
     let file = json!({"shop": [tool("stock", "integer"), tool("prices", "string")]});
-    Lab::with_app(&format!("{APP}{settings}")).with_file("shop.json", file.to_string())
+    TestDir::with_app(&format!("{APP}{settings}")).with_file("shop.json", file.to_string())
 }
 
 /// Fails unless a client takes what fits as it is, and gets an error that it takes for all else. The same holds behind a
 /// proxy before three replicas.
-async fn assert_checks(command: impl Fn(&Lab) -> Command, revision: &str) {
-    let alone = lab("");
+async fn assert_checks(command: impl Fn(&TestDir) -> Command, revision: &str) {
+    let alone = dir("");
     let served = Served::start(&alone, &[]).await;
     assert_told(command(&alone).arg(format!("http://{}/mcp", served.address)), revision).await;
     let Some(store) = new_database() else { return };
-    let shared = lab("store: '${STORE_URL}'\n").with_variable("STORE_URL", store);
+    let shared = dir("store: '${STORE_URL}'\n").with_variable("STORE_URL", store);
     let replicas = Replicas::start(&shared).await;
     assert_told(command(&shared).arg(replicas.url()), revision).await;
 }
@@ -72,8 +72,8 @@ async fn assert_told(client: &mut Command, revision: &str) {
 
 async fn assert_python_checks(mode: &str, revision: &str) {
     let Some(packages) = peer("python") else { return };
-    let command = |lab: &Lab| {
-        let mut command = lab.command("python3", &lab.path("."));
+    let command = |dir: &TestDir| {
+        let mut command = dir.command("python3", &dir.path("."));
         command.arg(script("structured_client.py")).arg(mode).env("PYTHONPATH", &packages);
         command
     };
@@ -82,8 +82,8 @@ async fn assert_python_checks(mode: &str, revision: &str) {
 
 async fn assert_typescript_checks(library: &str, revision: &str) {
     let Some(packages) = peer("clients") else { return };
-    let command = |lab: &Lab| {
-        let mut command = lab.command(node(&packages), &lab.path("."));
+    let command = |dir: &TestDir| {
+        let mut command = dir.command(node(&packages), &dir.path("."));
         command.arg(script("structured_client.mjs")).arg(&packages).arg(library);
         command
     };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn, teach};
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 const TOOLS: &str = "
 - {name: find_order, description: Finds an order., parameters: &p {type: object, properties: {id: {type: string}}, required: [id]}}
@@ -108,40 +108,40 @@ async fn model() -> ModelServer {
     ModelServer::answering(turn).await.unwrap()
 }
 
-fn lab(base_url: &str) -> Lab {
-    let lab = Lab::new().with_file("tools.yaml", TOOLS).with_variable("OPENAI_API_KEY", "test");
-    let folder = lab.path("").display().to_string();
+fn dir(base_url: &str) -> TestDir {
+    let dir = TestDir::new().with_file("tools.yaml", TOOLS).with_variable("OPENAI_API_KEY", "test");
+    let folder = dir.path("").display().to_string();
     let files = [("neighbors.yaml", NEIGHBORS), ("chains.yaml", CHAINS), ("sources.yaml", SOURCES)];
-    let lab = lab.with_variable("SHOP_DATA_DIR", folder);
-    files.into_iter().fold(lab, |lab, (name, task)| lab.with_file(name, task.replace("BASE_URL", base_url)))
+    let dir = dir.with_variable("SHOP_DATA_DIR", folder);
+    files.into_iter().fold(dir, |dir, (name, task)| dir.with_file(name, task.replace("BASE_URL", base_url)))
 }
 
 #[tokio::test]
 async fn each_key_without_a_counterpart_is_named_in_a_note() {
-    let lab = lab("'http://localhost:1/v1/'");
+    let dir = dir("'http://localhost:1/v1/'");
     let mut told = String::new();
     for task in ["neighbors.yaml", "chains.yaml", "sources.yaml"] {
-        told += &lab.run(["validate", task]).await.expect(0).report();
+        told += &dir.run(["validate", task]).await.expect(0).report();
     }
-    snapshot!(lab, told);
+    snapshot!(dir, told);
     // The server of the model does not run.
-    let ran = lab.run(["generate", "chains.yaml", "--output", "data.jsonl"]).await.expect(2);
-    assert!(ran.stderr.contains("cannot reach the model"), "{ran:?}");
+    let run_output = dir.run(["generate", "chains.yaml", "--output", "data.jsonl"]).await.expect(2);
+    assert!(run_output.stderr.contains("cannot reach the model"), "{run_output:?}");
 }
 
 #[tokio::test]
 async fn conversations_are_generated_from_task_files_as_they_are() {
     let model = model().await;
-    let lab = lab(&model.base_url());
+    let dir = dir(&model.base_url());
     for (task, kinds) in [
         ("neighbors.yaml", &["multi_turn", "nested", "parallel"][..]),
         ("chains.yaml", &["parallel", "single"]),
     ] {
         let output = format!("{task}.jsonl");
         let words = ["generate", task, "--output", &output, "--num-outputs", "6", "--json"];
-        let report = lab.run(words).await.expect(0).json();
+        let report = dir.run(words).await.expect(0).json();
         assert_eq!((&report["written"], super::kinds(&report)), (&json!(6), kinds.to_vec()), "{report}");
-        let checked = lab.run(["generate", "check", &output]).await.expect(0);
+        let checked = dir.run(["generate", "check", &output]).await.expect(0);
         assert_eq!(checked.stdout.trim(), "6 of 6 conversations have no finding");
     }
 }

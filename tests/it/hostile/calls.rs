@@ -8,8 +8,8 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::CallContext;
 
 use super::counted;
-use super::held::peak_memory;
-use super::rig::Rig;
+use super::fixture::Fixture;
+use super::resource_counts::peak_memory;
 
 /// The deadline of calls that do not return.
 const DEADLINE: Duration = Duration::from_millis(500);
@@ -29,8 +29,8 @@ const CALLS: usize = 20;
 
 /// Loads a server in this mode and calls a tool. The server does not survive it; the error says all of this, the call was
 /// sent once, and nothing is left before anybody closes anything.
-async fn does_not_survive(mode: &str, tool: &str, says: &[&str]) -> Rig {
-    let rig = Rig::new(mode).await;
+async fn does_not_survive(mode: &str, tool: &str, says: &[&str]) -> Fixture {
+    let rig = Fixture::new(mode).await;
     rig.load().await;
     let error = rig.fails(tool, &CallContext::new("test")).await;
     assert_eq!(error.kind, ErrorKind::OutcomeUnknown, "{error}");
@@ -65,8 +65,8 @@ counted!(a_server_that_writes_a_line_without_end_is_ended_within_bounds_of_memor
 });
 
 /// Loads a server in this mode and calls a tool that does not return: the call ends at its deadline.
-async fn outlasts_the_deadline(mode: &str, tool: &str) -> Rig {
-    let rig = Rig::new(mode).await;
+async fn outlasts_the_deadline(mode: &str, tool: &str) -> Fixture {
+    let rig = Fixture::new(mode).await;
     rig.load().await;
     rig.fails_at_deadline(tool, DEADLINE).await;
     rig
@@ -81,7 +81,7 @@ counted!(a_call_that_does_not_return_ends_at_its_deadline_and_the_server_is_told
 });
 
 counted!(a_call_that_is_cancelled_ends_and_the_server_is_told, async {
-    let rig = Rig::new("polite").await;
+    let rig = Fixture::new("polite").await;
     rig.load().await;
     let cancel = CancellationToken::new();
     let context = CallContext::new("test").with_cancel(cancel.clone());
@@ -96,10 +96,10 @@ counted!(a_call_that_is_cancelled_ends_and_the_server_is_told, async {
 });
 
 counted!(calls_that_are_dropped_leave_nothing_behind_and_the_server_is_told_of_each, async {
-    let rig = Rig::new("polite").await;
+    let rig = Fixture::new("polite").await;
     rig.load().await;
     assert_eq!(rig.call("bad.echo", "alive").await.result, "alive");
-    let open = super::held::Held::settled(rig.folder()).await;
+    let open = super::resource_counts::ResourceCounts::settled(rig.folder()).await;
     for sent in 1..=CALLS {
         let hangs = std::pin::pin!(rig.call("bad.hang", "anything"));
         let is_sent = || Ok((rig.logged("tools/call").len() > sent).then_some(()));
@@ -114,7 +114,7 @@ counted!(calls_that_are_dropped_leave_nothing_behind_and_the_server_is_told_of_e
 });
 
 counted!(loads_and_calls_that_are_dropped_at_any_point_leave_nothing_behind, async {
-    let rig = Rig::new("polite").await;
+    let rig = Fixture::new("polite").await;
     let mut ended = 0;
     for polls in 0..MAX_POLLS {
         let mut load = Box::pin(rig.registry.refresh());
@@ -144,7 +144,7 @@ async fn ends_within(polls: usize, mut future: impl Future + Unpin) -> bool {
 }
 
 counted!(a_server_that_ends_at_every_call_is_left_alone_after_some, async {
-    let rig = Rig::new("polite").await;
+    let rig = Fixture::new("polite").await;
     rig.load().await;
     let mut kinds = BTreeMap::new();
     for _ in 0..5 * CALLS {
@@ -195,7 +195,7 @@ counted!(an_answer_after_the_cancellation_is_nobodys, async {
 /// Loads a server in this mode. Whatever it does, its calls return what they should, side by side too.
 async fn serves_all_the_same(mode: &str) {
     let before = peak_memory();
-    let rig = Rig::new(mode).await;
+    let rig = Fixture::new(mode).await;
     rig.load().await;
     let texts: Vec<String> = (0..CALLS).map(|number| format!("text {number}")).collect();
     let results = futures::future::join_all(texts.iter().map(|text| rig.call("bad.echo", text))).await;

@@ -7,7 +7,7 @@ use toolcrib_model::QualifiedName;
 use toolcrib_registry::Snapshot;
 
 use super::counted;
-use super::rig::Rig;
+use super::fixture::Fixture;
 
 /// The names of the bad server's tools, sorted.
 fn names(snapshot: &Snapshot) -> Vec<&str> {
@@ -18,7 +18,7 @@ fn names(snapshot: &Snapshot) -> Vec<&str> {
 }
 
 counted!(tools_whose_schemas_are_none_are_rejected_one_by_one, async {
-    let rig = Rig::new("lies").await;
+    let rig = Fixture::new("lies").await;
     let snapshot = rig.load().await;
     let mut text = format!("tools: {}\n", names(&snapshot).join(", "));
     for reject in snapshot.rejected() {
@@ -39,7 +39,7 @@ counted!(tools_whose_schemas_are_none_are_rejected_one_by_one, async {
 });
 
 counted!(pages_without_end_are_cut_off, async {
-    let rig = Rig::new("endless-pages").await;
+    let rig = Fixture::new("endless-pages").await;
     let snapshot = rig.load().await;
     let [reject] = snapshot.rejected() else { panic!("{:?}", snapshot.rejected()) };
     assert!(reject.reason.contains("on more than 1000 pages"), "{}", reject.reason);
@@ -48,7 +48,7 @@ counted!(pages_without_end_are_cut_off, async {
 });
 
 counted!(a_list_that_is_too_long_is_cut_off, async {
-    let rig = Rig::new("huge-list").await;
+    let rig = Fixture::new("huge-list").await;
     let snapshot = rig.load().await;
     let [reject] = snapshot.rejected() else { panic!("{:?}", snapshot.rejected()) };
     assert!(reject.reason.contains("lists more than 20000 tools"), "{}", reject.reason);
@@ -58,7 +58,7 @@ counted!(a_list_that_is_too_long_is_cut_off, async {
 });
 
 counted!(a_list_that_changes_each_time_is_loaded_as_it_is, async {
-    let rig = Rig::new("changes").await;
+    let rig = Fixture::new("changes").await;
     let first = rig.load().await;
     assert_eq!(names(&first), ["echo", "round_1"]);
     assert_eq!(rig.call("bad.echo", "one").await.result, "one");

@@ -4,14 +4,14 @@
 //! serves: the error is the stated one, the sibling does not notice, and afterwards there is no process, no descriptor
 //! and no task more than before. [`binary`] does some of it with the real binary.
 
-mod alone;
 mod binary;
 mod calls;
-mod ends;
-mod held;
+mod fixture;
+mod isolated_process;
 mod lists;
-mod rig;
-mod starts;
+mod resource_counts;
+mod shutdown;
+mod startup;
 
 /// A test that counts what this process holds, and so has a process of its own.
 macro_rules! counted {
@@ -19,7 +19,7 @@ macro_rules! counted {
         $(#[$meta])*
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
-            if crate::hostile::alone::is_alone(module_path!(), stringify!($name)) {
+            if crate::hostile::isolated_process::is_alone(module_path!(), stringify!($name)) {
                 $body.await;
             }
         }

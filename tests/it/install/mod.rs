@@ -7,14 +7,14 @@ mod round_trip;
 
 use serde_json::Value;
 
-use crate::support::{Lab, Ran};
+use crate::support::{RunOutput, TestDir};
 
 /// An app that opens.
 const APP: &str = "app: {id: mine}\n";
 
 const CLIENTS: [&str; 6] = ["claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini"];
 
-/// The configuration of a client below the home of the lab.
+/// The configuration of a client below the home of the dir.
 fn user_file(client: &str) -> &'static str {
     match client {
         "claude-code" => "home/.claude.json",
@@ -30,14 +30,14 @@ fn user_file(client: &str) -> &'static str {
     }
 }
 
-fn lab() -> Lab {
-    Lab::with_app(APP)
+fn dir() -> TestDir {
+    TestDir::with_app(APP)
 }
 
-/// All files below a folder of the lab with what is in them, but for the copies that were kept.
-fn files(lab: &Lab, folder: &str) -> Vec<(String, String)> {
+/// All files below a folder of the dir with what is in them, but for the copies that were kept.
+fn files(dir: &TestDir, folder: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut folders = vec![lab.path(folder)];
+    let mut folders = vec![dir.path(folder)];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             let path = entry.path();
@@ -53,8 +53,8 @@ fn files(lab: &Lab, folder: &str) -> Vec<(String, String)> {
 }
 
 /// The copies that were kept of a file.
-fn backups(lab: &Lab, file: &str) -> Vec<std::path::PathBuf> {
-    let path = lab.path(file);
+fn backups(dir: &TestDir, file: &str) -> Vec<std::path::PathBuf> {
+    let path = dir.path(file);
     let name = format!("{}.toolcrib-backup-", path.file_name().unwrap().to_str().unwrap());
     let mut found: Vec<_> = std::fs::read_dir(path.parent().unwrap())
         .unwrap()
@@ -66,12 +66,12 @@ fn backups(lab: &Lab, file: &str) -> Vec<std::path::PathBuf> {
     found
 }
 
-async fn install(lab: &Lab, client: &str, more: &[&str]) -> Ran {
+async fn install(dir: &TestDir, client: &str, more: &[&str]) -> RunOutput {
     let words = [&["install", client, "--yes", "--json"], more].concat();
-    lab.run_words(&words).await
+    dir.run_words(&words).await
 }
 
-fn action(ran: &Ran) -> String {
-    let report: Value = ran.json();
+fn action(output: &RunOutput) -> String {
+    let report: Value = output.json();
     report["action"].as_str().unwrap().to_owned()
 }

@@ -5,9 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::binding::BodyArguments;
-use super::conform;
 use super::decode::{Coding, Pair, is_undefined, same, take};
 use super::reader::{Body, Content, Field, Layout, essence, is_json};
+use super::schema_check;
 use super::server::Recorded;
 
 /// The bodies that the arguments mean: a whole one, or the fields of one.
@@ -61,7 +61,7 @@ pub(super) fn check(
     };
     let is_structured = is_json(&essence) || essence.contains("form");
     if let Some(why) =
-        content.schema.filter(|_| is_structured).and_then(|schema| conform::problem(schema, &whole))
+        content.schema.filter(|_| is_structured).and_then(|schema| schema_check::problem(schema, &whole))
     {
         return Err(format!("body that the document refuses, {why}"));
     }

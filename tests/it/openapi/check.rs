@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 use super::binding::Binding;
 use super::bodies::{self, kind};
-use super::conform;
 use super::decode::{Coding, Pair, is_undefined, percent, slot, take};
 use super::reader::{Layout, Operation, Parameter, Place, Style};
+use super::schema_check;
 use super::server::Recorded;
 
 /// Headers that clients send of their own.
@@ -57,7 +57,7 @@ impl Made<'_> {
             let of_document = |(parameter, value): (&Parameter<'_>, &Value)| {
                 // A null is left out, and is none of the values that are sent.
                 let schema = parameter.schema.filter(|_| !value.is_null())?;
-                conform::problem(schema, value)
+                schema_check::problem(schema, value)
                     .map(|why| format!("argument that the document refuses, {why}"))
             };
             problems.extend(self.given(place).filter_map(of_document));

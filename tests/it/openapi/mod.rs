@@ -7,13 +7,13 @@
 mod binding;
 mod bodies;
 mod check;
-mod conform;
 mod decode;
 mod documents;
 mod generate;
 mod node;
 mod reader;
 mod refusal;
+mod schema_check;
 mod server;
 mod tests;
 mod values;

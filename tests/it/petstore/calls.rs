@@ -48,12 +48,12 @@ async fn every_operation_of_the_pet_store_is_called_and_brings_back_what_the_sto
     for (name, arguments) in &steps {
         transcript.push_str(&shop.transcript(name, arguments).await);
     }
-    snapshot!(shop.lab, transcript);
+    snapshot!(shop.dir, transcript);
 
     let upload =
         shop.store.requests().into_iter().find(|asked| asked.target.contains("uploadImage")).unwrap();
     assert_eq!(upload.body, IMAGE.as_slice());
-    let tools = shop.lab.run(["tools", "app.yaml", "--json"]).await.expect(0).json();
+    let tools = shop.dir.run(["tools", "app.yaml", "--json"]).await.expect(0).json();
     let tools =
         tools["tools"].as_array().unwrap().iter().map(|tool| tool["qualified_name"].as_str().unwrap());
     let all: BTreeSet<&str> = tools.filter_map(|name| name.strip_prefix("pets::")).collect();
@@ -107,7 +107,7 @@ async fn every_error_of_the_pet_store_is_told_with_what_to_do() {
     ] {
         transcript.push_str(&shop.transcript(name, &arguments).await);
     }
-    snapshot!(shop.lab, transcript);
+    snapshot!(shop.dir, transcript);
 }
 
 #[tokio::test]
@@ -129,8 +129,8 @@ async fn a_model_is_shown_the_type_and_the_size_of_an_image_and_not_its_bytes() 
         Turn::text("Done."),
     ];
     let server = ModelServer::start(turns).await.unwrap();
-    let lab = shop.lab.with_variable("MODEL_URL", server.base_url());
-    lab.run(["run", "app.yaml", "Copy the image.", "--json"]).await.expect(0);
+    let dir = shop.dir.with_variable("MODEL_URL", server.base_url());
+    dir.run(["run", "app.yaml", "Copy the image.", "--json"]).await.expect(0);
     assert_eq!(shop.store.requests()[0].body, PANORAMA.as_slice());
     let told = server.requests().pop().unwrap().json().unwrap();
     let shown = told["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
@@ -152,12 +152,12 @@ async fn without_credentials_the_store_asks_for_them_and_the_error_says_who_sets
     ] {
         transcript.push_str(&shop.transcript(name, &arguments).await);
     }
-    snapshot!(shop.lab, transcript);
+    snapshot!(shop.dir, transcript);
     assert_eq!(shop.store.tokens(), 0);
     let given =
         |asked: &StoreRequest| ["authorization", "api_key", "cookie"].map(|name| asked.header(name).len());
     assert!(shop.store.requests().iter().all(|asked| given(asked) == [0; 3]));
     // As a person sees it.
-    let plain = shop.lab.run(["call", "app.yaml", "pets.getInventory"]).await.expect(1);
-    snapshot!(shop.lab, plain.report());
+    let plain = shop.dir.run(["call", "app.yaml", "pets.getInventory"]).await.expect(1);
+    snapshot!(shop.dir, plain.report());
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, PetStore, StoreRequest, Turn};
 
 use super::shop::Shop;
-use crate::support::Lab;
+use crate::support::TestDir;
 
 const SECRET: &str = "canary & 7f3a91c2e4";
 
@@ -36,7 +36,7 @@ paths:
 ";
 
 /// An app that calls it. `settings` are those of the source, in YAML.
-fn lab(server: &str, settings: &str) -> Lab {
+fn dir(server: &str, settings: &str) -> TestDir {
     let app = format!(
         "
 tools:
@@ -49,7 +49,7 @@ tools:
   capabilities: {{default_policy: grant}}
 "
     );
-    Lab::with_app(&app)
+    TestDir::with_app(&app)
         .with_file("api.yaml", DOCUMENT.replace("SERVER", server))
         .with_variable("TOKEN", SECRET)
         .with_variable("CLIENT_SECRET", PetStore::CLIENT_SECRET)
@@ -88,8 +88,8 @@ async fn each_kind_of_credential_goes_into_its_slot_is_reached_by_no_argument_an
         (key("cookie", "session"), ["", "", &format!("session={encoded}"), ""], "session"),
     ] {
         let settings = format!("base_url: '{}'\n      auth: {auth}", store.base_url());
-        let lab = lab("https://nowhere.example", &settings);
-        let shown = lab.run(["show", "app.yaml", "api.echo", "--json"]).await.expect(0).json();
+        let dir = dir("https://nowhere.example", &settings);
+        let shown = dir.run(["show", "app.yaml", "api.echo", "--json"]).await.expect(0).json();
         let arguments = shown["forms"][0]["parameters"]["properties"].as_object().unwrap();
         assert!(!arguments.contains_key(forged), "{auth}: {arguments:?}");
 
@@ -99,12 +99,12 @@ async fn each_kind_of_credential_goes_into_its_slot_is_reached_by_no_argument_an
             json!({forged: "forged"}),
             json!({"filter": {"Api_Key": "forged"}, "others": {"session": "forged"}}),
         ] {
-            outputs.push(lab.run(["call", "app.yaml", "api.echo", &arguments.to_string()]).await.report());
+            outputs.push(dir.run(["call", "app.yaml", "api.echo", &arguments.to_string()]).await.report());
         }
         // Members of objects that would be sent under the name of another parameter are refused, wherever the credential goes.
         assert_eq!(store.requests().len(), before, "{auth}");
 
-        let called = lab.run(["call", "app.yaml", "api.echo", "--json"]).await.expect(1);
+        let called = dir.run(["call", "app.yaml", "api.echo", "--json"]).await.expect(1);
         assert_eq!(proof(&store.requests().pop().unwrap()), expected, "{auth}");
         // The server has sent all of it back, in the body and in a header.
         let message = called.json()["error"]["message"].as_str().unwrap().to_owned();
@@ -118,13 +118,13 @@ async fn each_kind_of_credential_goes_into_its_slot_is_reached_by_no_argument_an
             &["plan", "app.yaml", "--json"],
             &["doctor", "app.yaml"],
         ] {
-            outputs.push(lab.run_words(words).await.report());
+            outputs.push(dir.run_words(words).await.report());
         }
         for output in &outputs {
             assert_hidden(output);
         }
         // Servers send such a request back as they got it.
-        lab.run(["call", "app.yaml", "api.trace"]).await;
+        dir.run(["call", "app.yaml", "api.trace"]).await;
         let traced = store.requests().pop().unwrap();
         assert_eq!((traced.method.as_str(), proof(&traced)), ("TRACE", [""; 4].map(str::to_owned)), "{auth}");
     }
@@ -145,7 +145,7 @@ async fn a_credential_goes_to_no_other_origin_and_across_no_redirect() {
     ] {
         let before = asked.requests().len();
         asked.answer_next(401, &[]);
-        let error = lab(server, &settings).run(["call", "app.yaml", "api.echo", "--json"]).await.expect(1);
+        let error = dir(server, &settings).run(["call", "app.yaml", "api.echo", "--json"]).await.expect(1);
         let hint = error.json()["error"]["hint"].as_str().unwrap().to_owned();
         assert!(hint.contains("is for another origin than this server, and was not sent"), "{hint}");
         let sent = asked.requests().split_off(before);
@@ -153,17 +153,17 @@ async fn a_credential_goes_to_no_other_origin_and_across_no_redirect() {
         assert_hidden(&error.report());
     }
 
-    let lab = lab(&here, &secured.replace("ORIGIN", &here));
+    let dir = dir(&here, &secured.replace("ORIGIN", &here));
     let (before, others) = (own.requests().len(), other.requests().len());
     for target in [&there, &elsewhere, "//localhost/", "http://169.254.169.254/latest/meta-data"] {
         own.answer_next(307, &[("location", "/api/v3/two")]);
         own.answer_next(308, &[("location", target)]);
-        let error = lab.run(["call", "app.yaml", "api.echo"]).await.expect(1);
+        let error = dir.run(["call", "app.yaml", "api.echo"]).await.expect(1);
         assert!(error.stderr.contains("redirects to another origin are not followed"), "{}", error.stderr);
         assert_hidden(&error.report());
         // A call that changes something goes nowhere else at all.
         own.answer_next(307, &[("location", "/api/v3/two")]);
-        lab.run(["call", "app.yaml", "api.change"]).await.expect(1);
+        dir.run(["call", "app.yaml", "api.change"]).await.expect(1);
     }
     let sent = own.requests().split_off(before);
     let lines: Vec<_> = sent.iter().map(StoreRequest::line).collect();
@@ -184,15 +184,15 @@ async fn a_token_is_fetched_once_for_a_run_and_anew_when_it_is_no_longer_taken()
         Turn::text("Done."),
     ];
     let server = ModelServer::start(turns).await.unwrap();
-    let lab = shop.lab.with_variable("MODEL_URL", server.base_url()).with_variable("TOOLCRIB_LOG", "trace");
+    let dir = shop.dir.with_variable("MODEL_URL", server.base_url()).with_variable("TOOLCRIB_LOG", "trace");
     let fetched = |asked: &StoreRequest| asked.header("authorization").to_owned();
-    let ran = lab.run(["run", "app.yaml", "Add pets.", "--json"]).await.expect(0);
+    let run_output = dir.run(["run", "app.yaml", "Add pets.", "--json"]).await.expect(0);
     assert_eq!(
         shop.store.requests().iter().map(fetched).collect::<Vec<_>>(),
         ["Bearer token-of-the-store-1"; 4]
     );
     assert_eq!(shop.store.tokens(), 1);
-    assert!(!ran.report().contains("token-of-the-store"), "{}", ran.report());
+    assert!(!run_output.report().contains("token-of-the-store"), "{}", run_output.report());
     let told: Vec<Value> = server.requests().iter().map(|request| request.json().unwrap()).collect();
     assert!(told.iter().all(|request| !request.to_string().contains("token-of-the-store")));
 
@@ -203,7 +203,7 @@ async fn a_token_is_fetched_once_for_a_run_and_anew_when_it_is_no_longer_taken()
             shop.store.answer_next(401, &[]);
         }
         let pet = json!({"name": "Ed", "photoUrls": []}).to_string();
-        lab.run(["call", "app.yaml", "pets.addPet", &pet]).await.expect(code);
+        dir.run(["call", "app.yaml", "pets.addPet", &pet]).await.expect(code);
         let sent: Vec<_> = shop.store.requests().split_off(before).iter().map(fetched).collect();
         assert_eq!(sent, tokens.map(|number| format!("Bearer token-of-the-store-{number}")));
     }
@@ -218,8 +218,8 @@ async fn a_client_that_the_issuer_does_not_know_sends_no_call_and_tells_no_secre
             store.base_url(),
             store.token_url(),
         );
-        let lab = lab("https://nowhere.example", &settings);
-        let refused = lab.run(["call", "app.yaml", "api.echo"]).await.expect(5);
+        let dir = dir("https://nowhere.example", &settings);
+        let refused = dir.run(["call", "app.yaml", "api.echo"]).await.expect(5);
         assert!(refused.stderr.contains("/oauth/token: "), "{}", refused.stderr);
         assert!(refused.stderr.contains("invalid_client"), "{}", refused.stderr);
         assert_hidden(&refused.report());

@@ -37,7 +37,7 @@ async fn what_may_be_repeated_is_tried_again_when_the_server_says_so_and_nothing
         writeln!(transcript, "# {troubles:?}").unwrap();
         transcript.push_str(&shop.transcript(name, &arguments).await);
     }
-    snapshot!(shop.lab, transcript);
+    snapshot!(shop.dir, transcript);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use toolcrib_testkit::{PetStore, StoreRequest};
 
-use crate::support::{Lab, Ran};
+use crate::support::{RunOutput, TestDir};
 
 /// No text.
 pub(super) const IMAGE: [u8; 20] = [0xff; 20];
@@ -19,7 +19,7 @@ const TOLD: [&str; 4] = ["authorization", "api_key", "cookie", "content-type"];
 /// A store, and an app whose namespace `pets` are its tools.
 pub(super) struct Shop {
     pub(super) store: PetStore,
-    pub(super) lab: Lab,
+    pub(super) dir: TestDir,
 }
 
 impl Shop {
@@ -65,7 +65,7 @@ tools:
     grant: [{{module: pets, actions: [deletePet, deleteOrder, deleteUser]}}]
 "
         );
-        let lab = Lab::with_app(&app)
+        let dir = TestDir::with_app(&app)
             .with_variable("OPENAI_API_KEY", "test")
             .with_variable("CLIENT_SECRET", PetStore::CLIENT_SECRET)
             .with_variable("KEY", PetStore::API_KEY)
@@ -74,28 +74,28 @@ tools:
             .with_file("work/rex.png", IMAGE)
             .with_file("work/panorama.png", PANORAMA)
             .with_file("work/notes.txt", "of the left side");
-        Self { store, lab }
+        Self { store, dir }
     }
 
     /// Calls a tool, and prints JSON.
-    pub(super) async fn call(&self, name: &str, arguments: &Value) -> Ran {
-        self.lab.run(["call", "app.yaml", &format!("pets.{name}"), &arguments.to_string(), "--json"]).await
+    pub(super) async fn call(&self, name: &str, arguments: &Value) -> RunOutput {
+        self.dir.run(["call", "app.yaml", &format!("pets.{name}"), &arguments.to_string(), "--json"]).await
     }
 
     /// The call, each request that it made, and what came back.
     pub(super) async fn transcript(&self, name: &str, arguments: &Value) -> String {
         let before = self.store.requests().len();
-        let ran = self.call(name, arguments).await;
+        let output = self.call(name, arguments).await;
         let mut text = format!("{name} {arguments}\n");
         for asked in self.store.requests().iter().skip(before) {
             writeln!(text, "  -> {}", told(asked)).unwrap();
         }
-        let mut result = ran.json();
+        let mut result = output.json();
         if let Some(date) = result.pointer_mut("/result/headers/date") {
             *date = json!("[date]");
         }
         let metadata = &result["metadata"];
-        write!(text, "  <- exit {}", ran.code.unwrap()).unwrap();
+        write!(text, "  <- exit {}", output.code.unwrap()).unwrap();
         for key in ["status", "attempts", "retry_after_ms", "warning"] {
             if let Some(value) = metadata.get(key).filter(|value| *value != &json!(1)) {
                 write!(text, ", {key} {value}").unwrap();

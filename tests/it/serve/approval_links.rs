@@ -7,10 +7,10 @@ use toolcrib_testkit::{Canary, Hit, wait_until};
 
 use super::client::{SOON, Served, app, call_ask, until_called};
 use super::console::send;
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// An app whose calls a person approves whom a webhook asks.
-fn lab(receiver: &Canary) -> Lab {
+fn dir(receiver: &Canary) -> TestDir {
     let approvals = format!(
         "approvals:
   url: http://127.0.0.1
@@ -47,9 +47,9 @@ fn resumable(what: &str, state: Option<&Value>) -> Value {
 #[tokio::test]
 async fn a_link_answers_a_call_that_its_client_resumes_after_a_restart() {
     let receiver = Canary::start(|_: &Hit| "".into_response()).await.unwrap();
-    let lab = lab(&receiver);
+    let dir = dir(&receiver);
     for (what, is_killed) in [("stopped", false), ("killed", true)] {
-        let mut served = Served::start(&lab, &[]).await;
+        let mut served = Served::start(&dir, &[]).await;
         let asked = served.modern(&[], "tools/call", resumable(what, None)).await;
         assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
         let allow = link(&receiver, what).await;
@@ -68,7 +68,7 @@ async fn a_link_answers_a_call_that_its_client_resumes_after_a_restart() {
             served.child.wait().await.unwrap();
         }
 
-        let served = Served::start(&lab, &[]).await;
+        let served = Served::start(&dir, &[]).await;
         let page = served.get(&lost, &[]).await;
         assert_eq!(page.status, 410, "{page:?}");
         if is_killed {
@@ -87,7 +87,7 @@ async fn a_link_answers_a_call_that_its_client_resumes_after_a_restart() {
         let replayed = served.modern(&[], "tools/call", resumable(what, Some(&asked))).await;
         assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
     }
-    assert_eq!(lab.read("home/called"), "ask\nask\n");
+    assert_eq!(dir.read("home/called"), "ask\nask\n");
 }
 
 /// Starts a call in the background, and returns the path of the link that allows it.
@@ -102,11 +102,11 @@ async fn begin_task(served: &Served, receiver: &Canary, what: &str) -> String {
 #[tokio::test]
 async fn a_link_answers_a_task_that_a_reload_of_the_app_has_interrupted() {
     let receiver = Canary::start(|_: &Hit| "".into_response()).await.unwrap();
-    let lab = lab(&receiver);
-    let served = Served::start(&lab, &[]).await;
+    let dir = dir(&receiver);
+    let served = Served::start(&dir, &[]).await;
     let first = begin_task(&served, &receiver, "reloaded").await;
-    let app = lab.read("app.yaml").replace("modules: {hello: {}}", "modules: {hello: {}, scheduler: {}}");
-    std::fs::write(lab.path("app.yaml"), app).unwrap();
+    let app = dir.read("app.yaml").replace("modules: {hello: {}}", "modules: {hello: {}, scheduler: {}}");
+    std::fs::write(dir.path("app.yaml"), app).unwrap();
     served.until_says("app.yaml was read again").await;
     // The task asks again, and both links answer it.
     let asked = || Ok((receiver.hits().len() == 2).then_some(()));
@@ -115,18 +115,18 @@ async fn a_link_answers_a_task_that_a_reload_of_the_app_has_interrupted() {
     assert!(page.status == 200 && page.body.contains("Allow this call"), "{page:?}");
     let answered = send(&served, &first, &[], "decision=allow").await;
     assert!(answered.status == 200 && answered.body.contains("Your answer was accepted"), "{answered:?}");
-    until_called(&lab).await;
+    until_called(&dir).await;
     let second = link(&receiver, "reloaded").await;
     assert_ne!(first, second);
     assert_eq!(served.get(&second, &[]).await.status, 410);
-    assert_eq!(lab.read("home/called"), "ask\n");
+    assert_eq!(dir.read("home/called"), "ask\n");
 }
 
 #[tokio::test]
 async fn a_task_that_waits_for_a_person_delays_no_end_and_goes_on_after_the_restart() {
     let receiver = Canary::start(|_: &Hit| "".into_response()).await.unwrap();
-    let lab = lab(&receiver);
-    let mut served = Served::start(&lab, &[]).await;
+    let dir = dir(&receiver);
+    let mut served = Served::start(&dir, &[]).await;
     let allow = begin_task(&served, &receiver, "restarted").await;
     let mut stream = served.connect().await;
     stream.write_all(&served.modern_request(&[], "tools/call", call_ask())).await.unwrap();
@@ -138,11 +138,11 @@ async fn a_task_that_waits_for_a_person_delays_no_end_and_goes_on_after_the_rest
     assert!(served.child.wait().await.unwrap().success());
     assert!(since.elapsed() < std::time::Duration::from_secs(8), "{:?}", since.elapsed());
 
-    let served = Served::start(&lab, &[]).await;
+    let served = Served::start(&dir, &[]).await;
     let asked = || Ok((receiver.hits().len() == 3).then_some(()));
     wait_until("the message after the restart", SOON, asked).await.unwrap();
     let answered = send(&served, &allow, &[], "decision=allow").await;
     assert!(answered.status == 200 && answered.body.contains("Your answer was accepted"), "{answered:?}");
-    until_called(&lab).await;
-    assert_eq!(lab.read("home/called"), "ask\n");
+    until_called(&dir).await;
+    assert_eq!(dir.read("home/called"), "ask\n");
 }

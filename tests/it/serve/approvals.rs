@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Served, app, call_ask, was_called};
-use crate::support::Lab;
+use crate::support::TestDir;
 
 const ASKED: &str = "{default_policy: approve}";
 
@@ -22,17 +22,17 @@ fn again(asked: &Value, answer: &Value) -> Value {
     params
 }
 
-async fn served(lab: &Lab) -> Served {
-    Served::start(lab, &[]).await
+async fn served(dir: &TestDir) -> Served {
+    Served::start(dir, &[]).await
 }
 
 #[tokio::test]
 async fn a_call_waits_for_the_users_yes_and_runs_once() {
-    let lab = app("", ASKED);
-    let served = served(&lab).await;
+    let dir = app("", ASKED);
+    let served = served(&dir).await;
     let asked = served.modern(&[], "tools/call", with_elicitation(call_ask())).await;
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     let question = asked["result"]["inputRequests"].as_object().unwrap().values().next().unwrap();
     let message = question["params"]["message"].as_str().unwrap();
     assert!(
@@ -44,29 +44,29 @@ async fn a_call_waits_for_the_users_yes_and_runs_once() {
     let yes = again(&asked, &json!({"action": "accept", "content": {}}));
     let done = served.modern(&[], "tools/call", yes.clone()).await;
     assert_eq!(done["result"]["content"][0]["text"], "done", "{done}");
-    assert_eq!(lab.read("home/called"), "ask\n");
+    assert_eq!(dir.read("home/called"), "ask\n");
     // The answer is used up.
     let replayed = served.modern(&[], "tools/call", yes).await;
     assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
-    assert_eq!(lab.read("home/called"), "ask\n");
+    assert_eq!(dir.read("home/called"), "ask\n");
 }
 
 #[tokio::test]
 async fn a_yes_that_comes_with_the_call_is_a_yes_to_nothing() {
-    let lab = app("", ASKED);
-    let served = served(&lab).await;
+    let dir = app("", ASKED);
+    let served = served(&dir).await;
     let mut params = with_elicitation(call_ask());
     let yes = json!({"action": "accept", "content": {"decision": "once"}});
     params["inputResponses"] = json!({"question_1": yes, "decision": yes});
     let asked = served.modern(&[], "tools/call", params).await;
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
 }
 
 #[tokio::test]
 async fn a_no_and_a_client_that_cannot_ask_are_a_denial() {
-    let lab = app("", ASKED);
-    let served = served(&lab).await;
+    let dir = app("", ASKED);
+    let served = served(&dir).await;
     for answer in [
         json!({"action": "decline"}),
         json!({"action": "cancel"}),
@@ -83,13 +83,13 @@ async fn a_no_and_a_client_that_cannot_ask_are_a_denial() {
         denied["result"]["content"][0]["text"].as_str().unwrap().contains("approval_required"),
         "{denied}"
     );
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
 }
 
 #[tokio::test]
 async fn a_state_that_was_changed_or_is_for_another_call_is_refused_and_nothing_runs() {
-    let lab = app("", ASKED);
-    let served = served(&lab).await;
+    let dir = app("", ASKED);
+    let served = served(&dir).await;
     let yes = json!({"action": "accept", "content": {}});
     let asked = served.modern(&[], "tools/call", with_elicitation(call_ask())).await;
     let state = asked["result"]["requestState"].as_str().unwrap().to_owned();
@@ -108,7 +108,7 @@ async fn a_state_that_was_changed_or_is_for_another_call_is_refused_and_nothing_
     other["arguments"]["what"] = "something else".into();
     let refused = served.modern(&[], "tools/call", other).await;
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     // None of it has used up the real one; an answer to nothing asks again.
     let mut empty = again(&asked, &yes);
     empty["inputResponses"] = json!({"something": yes});
@@ -120,8 +120,8 @@ async fn a_state_that_was_changed_or_is_for_another_call_is_refused_and_nothing_
 
 #[tokio::test]
 async fn several_calls_of_one_request_are_asked_about_together() {
-    let lab = app("", ASKED);
-    let served = served(&lab).await;
+    let dir = app("", ASKED);
+    let served = served(&dir).await;
     let params = json!({"name": "run_parallel", "arguments": {"calls": [
         {"name": "team.ask", "params": {"what": "a"}}, {"name": "team.ask", "params": {"what": "b"}},
     ]}});
@@ -134,7 +134,7 @@ async fn several_calls_of_one_request_are_asked_about_together() {
     let done = served.modern(&[], "tools/call", second).await;
     let text = done["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("done") && text.contains("approval_denied"), "{text}");
-    assert_eq!(lab.read("home/called"), "ask\n");
+    assert_eq!(dir.read("home/called"), "ask\n");
 }
 
 #[tokio::test]
@@ -142,8 +142,8 @@ async fn a_client_with_a_session_is_asked_in_the_middle_of_its_request() {
     use super::client::read_until;
     use tokio::io::AsyncWriteExt as _;
 
-    let lab = app("", ASKED);
-    let served = served(&lab).await;
+    let dir = app("", ASKED);
+    let served = served(&dir).await;
     let session = served.session(&[], json!({"elicitation": {}})).await;
     let named = [("mcp-session-id", session.as_str())];
     let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call_ask()});
@@ -158,10 +158,10 @@ async fn a_client_with_a_session_is_asked_in_the_middle_of_its_request() {
         .filter_map(|line| line.strip_prefix("data:"))
         .find(|data| data.contains("elicitation/create"));
     let question: Value = serde_json::from_str(data.unwrap().trim()).unwrap();
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"decision": "once"}}});
     assert_eq!(served.post(&named, &answer.to_string()).await.status, 202);
     let rest = read_until(&mut stream, "\"id\":7").await;
     assert!(rest.contains("done"), "{rest}");
-    assert_eq!(lab.read("home/called"), "ask\n");
+    assert_eq!(dir.read("home/called"), "ask\n");
 }

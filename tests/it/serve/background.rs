@@ -49,15 +49,15 @@ async fn until(served: &Served, id: &str, status: &str) -> Value {
 
 #[tokio::test]
 async fn a_call_that_takes_long_goes_on_and_its_end_is_told_once() {
-    let lab = app(AFTER, GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app(AFTER, GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let moved = served.modern(&[], "tools/call", call_ask()).await;
     let id = moved["result"]["structuredContent"]["task_id"].as_str().unwrap_or_else(|| panic!("{moved}"));
-    assert!(was_called(&lab));
+    assert!(was_called(&dir));
     let listed = json!({"name": "background_run", "arguments": {"task_id": id}});
     let status = served.modern(&[], "tools/call", listed).await;
     assert_eq!(status["result"]["structuredContent"]["status"], "running", "{status}");
-    let_go(&lab);
+    let_go(&dir);
     let noted = tokio::time::timeout(SOON, async {
         loop {
             let done = served.modern(&[], "tools/call", status_call()).await;
@@ -76,9 +76,9 @@ async fn a_call_that_takes_long_goes_on_and_its_end_is_told_once() {
 
 #[tokio::test]
 async fn a_call_that_may_go_on_in_the_background_asks_its_client_as_any() {
-    let lab = app(AFTER, "{default_policy: approve}");
-    let_go(&lab);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app(AFTER, "{default_policy: approve}");
+    let_go(&dir);
+    let served = Served::start(&dir, &[]).await;
     let mut params = call_ask();
     params["_meta"] = json!({"capabilities": {"elicitation": {"form": {}}}});
     let asked = served.modern(&[], "tools/call", params.clone()).await;
@@ -100,8 +100,8 @@ serve:
     - {{name: me, token: 0123456789abcdef-me}}
 "
     );
-    let lab = app(&serve, GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app(&serve, GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let ci = [("authorization", "Bearer 0123456789abcdef-ci")];
     let me = [("authorization", "Bearer 0123456789abcdef-me")];
     let found = served.modern(&me, "server/discover", json!({})).await;
@@ -121,7 +121,7 @@ serve:
     // A client that does not say that it takes tasks is told what is missing.
     let silent = served.modern(&me, "tasks/get", json!({"taskId": id})).await;
     assert_eq!(silent["error"]["code"], -32021, "{silent}");
-    let_go(&lab);
+    let_go(&dir);
     let done = tokio::time::timeout(SOON, async {
         loop {
             let now = task(&served, &me, id).await;
@@ -139,8 +139,8 @@ serve:
 
 #[tokio::test]
 async fn a_task_that_is_cancelled_ends() {
-    let lab = app(AFTER, GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app(AFTER, GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let created = served.modern(&[], "tools/call", with_tasks(call_ask())).await;
     let id = created["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{created}"));
     let cancel = || served.modern(&[], "tasks/cancel", with_tasks(json!({"taskId": id})));
@@ -151,12 +151,12 @@ async fn a_task_that_is_cancelled_ends() {
 
 #[tokio::test]
 async fn what_is_asked_in_the_middle_of_a_task_is_answered_by_an_update() {
-    let lab = app(AFTER, GRANTED);
-    std::fs::write(lab.path("home/asks"), "").unwrap();
-    let served = Served::start(&lab, &[]).await;
+    let dir = app(AFTER, GRANTED);
+    std::fs::write(dir.path("home/asks"), "").unwrap();
+    let served = Served::start(&dir, &[]).await;
     let created = served.modern(&[], "tools/call", with_tasks(call_ask())).await;
     let id = created["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{created}"));
-    let_go(&lab);
+    let_go(&dir);
     let asks = until(&served, id, "input_required").await;
     let requests = asks["result"]["inputRequests"].as_object().unwrap();
     let key = requests.keys().next().unwrap();
@@ -174,16 +174,16 @@ async fn what_is_asked_in_the_middle_of_a_task_is_answered_by_an_update() {
 
 #[tokio::test]
 async fn a_question_that_comes_after_the_client_has_left_is_answered_by_nobody() {
-    let lab = app(AFTER, GRANTED);
-    std::fs::write(lab.path("home/asks"), "").unwrap();
-    let served = Served::start(&lab, &[]).await;
+    let dir = app(AFTER, GRANTED);
+    std::fs::write(dir.path("home/asks"), "").unwrap();
+    let served = Served::start(&dir, &[]).await;
     let mut params = call_ask();
     params["_meta"] = json!({"capabilities": {"elicitation": {"form": {}}}});
     let moved = served.modern(&[], "tools/call", params).await;
     let id = moved["result"]["structuredContent"]["task_id"].as_str().unwrap_or_else(|| panic!("{moved}"));
-    let_go(&lab);
+    let_go(&dir);
     let wait = json!({"name": "background_run", "arguments": {"task_id": id, "wait": true}});
     let done = served.modern(&[], "tools/call", wait).await;
     assert_eq!(done["result"]["structuredContent"]["result"], "chose none", "{done}");
-    wait_until("the call of the tool", SOON, || Ok(was_called(&lab).then_some(()))).await.unwrap();
+    wait_until("the call of the tool", SOON, || Ok(was_called(&dir).then_some(()))).await.unwrap();
 }

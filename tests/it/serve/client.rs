@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use toolcrib_testkit::wait_until;
 
-use crate::support::{Lab, PATIENCE, mcp_script};
+use crate::support::{PATIENCE, TestDir, mcp_script};
 
 /// A server whose only tool leaves a file when it is called.
 const LEAVES_A_FILE: &str = r#"on_call() { echo "$1" >> "$HOME/called"; text "done"; }"#;
@@ -21,8 +21,8 @@ const LEAVES_A_FILE: &str = r#"on_call() { echo "$1" >> "$HOME/called"; text "do
 pub(super) const WAITS: &str = r#"on_call() { echo x >> "$HOME/called"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; text "$1 done"; }"#;
 
 /// Lets the calls of that tool end.
-pub(super) fn let_go(lab: &Lab) {
-    std::fs::write(lab.path("home/go"), "").unwrap();
+pub(super) fn let_go(dir: &TestDir) {
+    std::fs::write(dir.path("home/go"), "").unwrap();
 }
 
 /// Rules by which clients ask their user.
@@ -30,7 +30,7 @@ pub(super) const ASKS_USER: &str =
     "{default_policy: grant, grant: [{module: context_builder, actions: [ask_user]}]}";
 
 /// An app with the first server.
-pub(super) fn app(serve: &str, capabilities: &str) -> Lab {
+pub(super) fn app(serve: &str, capabilities: &str) -> TestDir {
     let app = format!(
         "
 modules: {{hello: {{}}}}
@@ -40,11 +40,11 @@ tools:
 {serve}
 "
     );
-    Lab::with_app(&app).with_file("server.sh", mcp_script(LEAVES_A_FILE))
+    TestDir::with_app(&app).with_file("server.sh", mcp_script(LEAVES_A_FILE))
 }
 
 /// The same with two clients: `ci`, which may use `hello` alone, and `all`.
-pub(super) fn app_with_tokens(capabilities: &str) -> Lab {
+pub(super) fn app_with_tokens(capabilities: &str) -> TestDir {
     let serve =
         "serve: {tokens: [{name: ci, token: '${CI}', namespaces: [hello]}, {name: all, token: '${ALL}'}]}";
     app(serve, capabilities)
@@ -53,13 +53,13 @@ pub(super) fn app_with_tokens(capabilities: &str) -> Lab {
 }
 
 /// Whether the server's tool was called.
-pub(super) fn was_called(lab: &Lab) -> bool {
-    lab.path("home/called").exists()
+pub(super) fn was_called(dir: &TestDir) -> bool {
+    dir.path("home/called").exists()
 }
 
 /// Waits until it was.
-pub(super) async fn until_called(lab: &Lab) {
-    let look = || Ok(was_called(lab).then_some(()));
+pub(super) async fn until_called(dir: &TestDir) {
+    let look = || Ok(was_called(dir).then_some(()));
     wait_until("a call of the server's tool", SOON, look).await.unwrap();
 }
 
@@ -91,15 +91,15 @@ pub(super) struct Reply {
 }
 
 impl Served {
-    pub(crate) async fn start(lab: &Lab, more: &[&str]) -> Self {
-        Self::start_at(lab, "0", more).await
+    pub(crate) async fn start(dir: &TestDir, more: &[&str]) -> Self {
+        Self::start_at(dir, "0", more).await
     }
 
     /// On this address.
-    pub(super) async fn start_at(lab: &Lab, address: &str, more: &[&str]) -> Self {
+    pub(super) async fn start_at(dir: &TestDir, address: &str, more: &[&str]) -> Self {
         let mut words = vec!["serve", "app.yaml", "--http", address];
         words.extend(more);
-        let mut child = lab.start(&words);
+        let mut child = dir.start(&words);
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let address = timeout(PATIENCE, async {
             loop {
@@ -141,10 +141,10 @@ impl Served {
     }
 
     /// Sends a call of the server's tool, and waits until it runs.
-    pub(super) async fn begun(&self, lab: &Lab, headers: &[(&str, &str)], call: &str) -> TcpStream {
+    pub(super) async fn begun(&self, dir: &TestDir, headers: &[(&str, &str)], call: &str) -> TcpStream {
         let mut stream = self.connect().await;
         stream.write_all(&self.request("POST", "/mcp", headers, call)).await.unwrap();
-        until_called(lab).await;
+        until_called(dir).await;
         stream
     }
 

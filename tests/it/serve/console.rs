@@ -1,11 +1,11 @@
 //! The console: what it shows to whom, and that only the operator's yes, given there, lets a call run.
 
 mod browser;
-mod driven;
-mod guarded;
 mod hostile;
+mod interaction;
 mod large;
 mod pages;
+mod permissions;
 mod tasks;
 
 use std::path::Path;
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::client::{
     ASKS_USER, Reply, SOON, Served, app, app_with_tokens, call_ask, heard, read, was_called,
 };
-use crate::support::{Lab, PATIENCE, chromium, mcp_script};
+use crate::support::{PATIENCE, TestDir, chromium, mcp_script};
 
 const ASKED: &str = "{default_policy: approve}";
 const GRANTED: &str = "{default_policy: grant}";
@@ -30,13 +30,13 @@ const HOSTILE: &str = r#"<script>alert(1)</script> \" onmouseover=alert(2) <img 
 const SCRIPT: &str = "<script src=\"/console.js\" defer></script>";
 
 /// A served app, and the key of its operator.
-pub(super) async fn start(lab: &Lab) -> (Served, String) {
-    start_by(lab, &["serve", "app.yaml", "--http", "0"]).await
+pub(super) async fn start(dir: &TestDir) -> (Served, String) {
+    start_by(dir, &["serve", "app.yaml", "--http", "0"]).await
 }
 
 /// What this command serves, and the key of its operator.
-async fn start_by(lab: &Lab, words: &[&str]) -> (Served, String) {
-    let mut child = lab.start(words);
+async fn start_by(dir: &TestDir, words: &[&str]) -> (Served, String) {
+    let mut child = dir.start(words);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let key = timeout(PATIENCE, async {
         loop {
@@ -114,8 +114,8 @@ async fn waiting_for(
 
 #[tokio::test]
 async fn anybody_on_this_machine_reads_it_without_scripts() {
-    let lab = app("", GRANTED);
-    let (served, _) = start(&lab).await;
+    let dir = app("", GRANTED);
+    let (served, _) = start(&dir).await;
     served
         .modern(&[], "tools/call", json!({"name": "hello__say_hello", "arguments": {"name": "Secretia"}}))
         .await;
@@ -161,14 +161,14 @@ async fn anybody_on_this_machine_reads_it_without_scripts() {
 
 #[tokio::test]
 async fn how_the_connection_of_a_server_stands_is_shown() {
-    let lab = app("", GRANTED);
-    let (served, _) = start(&lab).await;
+    let dir = app("", GRANTED);
+    let (served, _) = start(&dir).await;
     served.modern(&[], "tools/call", call_ask()).await;
     let page = served.get("/", &[]).await.body;
     assert!(page.contains("loaded, connected"), "{page}");
 
-    let lab = app("", GRANTED).with_file("server.sh", mcp_script("on_call() { exit 3; }"));
-    let (served, _) = start(&lab).await;
+    let dir = app("", GRANTED).with_file("server.sh", mcp_script("on_call() { exit 3; }"));
+    let (served, _) = start(&dir).await;
     for _ in 0..3 {
         served.modern(&[], "tools/call", call_ask()).await;
     }
@@ -181,8 +181,8 @@ async fn how_the_connection_of_a_server_stands_is_shown() {
 #[tokio::test]
 async fn what_a_server_calls_its_tools_stays_a_text() {
     let script = mcp_script("on_call() { text done; }").replace("Asks the team.", HOSTILE);
-    let lab = app("", GRANTED).with_file("server.sh", script);
-    let (served, _) = start(&lab).await;
+    let dir = app("", GRANTED).with_file("server.sh", script);
+    let (served, _) = start(&dir).await;
     served.modern(&[], "tools/call", json!({"name": "<b>none</b>", "arguments": {}})).await;
     for path in [
         "/tools",
@@ -207,8 +207,8 @@ async fn what_a_server_calls_its_tools_stays_a_text() {
 
 #[tokio::test]
 async fn a_yes_at_the_page_lets_exactly_that_call_run() {
-    let lab = app("", ASKED);
-    let (served, key) = start(&lab).await;
+    let dir = app("", ASKED);
+    let (served, key) = start(&dir).await;
     // Nobody was there yet, so nothing waits.
     let denied = served.modern(&[], "tools/call", call_ask()).await.to_string();
     assert!(denied.contains("approval_required"), "{denied}");
@@ -240,12 +240,12 @@ async fn a_yes_at_the_page_lets_exactly_that_call_run() {
         assert_eq!(reply.status, status, "{headers:?} {reply:#?}");
     }
     assert_eq!(served.get(&format!("/answer?{yes}"), &[named]).await.status, 405);
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
 
     let taken = send(&served, "/answer", &[named, ("origin", &own)], &yes).await;
     assert_eq!((taken.status, taken.header("location")), (303, Some("/?told=taken")));
     assert!(read(&mut stream).await.body.contains("done"));
-    assert_eq!(lab.read("home/called"), "ask\n");
+    assert_eq!(dir.read("home/called"), "ask\n");
     let again = send(&served, "/answer", &[named], &yes).await;
     assert_eq!(again.header("location"), Some("/?told=gone"));
 
@@ -258,7 +258,7 @@ async fn a_yes_at_the_page_lets_exactly_that_call_run() {
     send(&served, "/answer", &[named], &no).await;
     let said = read(&mut other).await.body;
     assert!(said.contains("approval_denied") && said.contains("not today"), "{said}");
-    assert_eq!(lab.read("home/called"), "ask\n");
+    assert_eq!(dir.read("home/called"), "ask\n");
     assert!(served.get("/", &[named]).await.body.contains("Nothing waits."));
     let page = served.get("/calls", &[named]).await.body;
     for shown in ["approved", "approval_denied", "of them for an answer"] {
@@ -268,8 +268,8 @@ async fn a_yes_at_the_page_lets_exactly_that_call_run() {
 
 #[tokio::test]
 async fn with_tokens_it_wants_one_and_shows_what_that_one_may_see() {
-    let lab = app_with_tokens(ASKED);
-    let (served, key) = start(&lab).await;
+    let dir = app_with_tokens(ASKED);
+    let (served, key) = start(&dir).await;
     let closed = served.get("/", &[]).await;
     assert_eq!(closed.status, 401);
     assert!(closed.body.contains("Sign in") && !closed.body.contains("hello"), "{}", closed.body);
@@ -312,8 +312,8 @@ async fn with_tokens_it_wants_one_and_shows_what_that_one_may_see() {
 
 #[tokio::test]
 async fn an_app_may_have_none() {
-    let lab = app("serve: {page: false}", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("serve: {page: false}", GRANTED);
+    let served = Served::start(&dir, &[]).await;
     for path in ["/", "/console.css", "/console.js", "/events", "/calls", "/tools?q=x"] {
         assert_eq!(served.get(path, &[]).await.status, 404, "{path}");
     }
@@ -324,14 +324,14 @@ async fn a_browser_shows_it_and_runs_nothing() {
     let Some(browser) = chromium() else { return };
     let script =
         mcp_script("on_call() { text done; }").replace("Asks the team.", "<script>document.title=1</script>");
-    let lab = app("", ASKED).with_file("server.sh", script);
-    let (served, key) = start(&lab).await;
+    let dir = app("", ASKED).with_file("server.sh", script);
+    let (served, key) = start(&dir).await;
     let cookie = operator(&served, &key).await;
     served.get("/", &[("cookie", &cookie)]).await;
     let (_stream, _) = waiting(&served, &cookie, "ship it?").await;
-    let picture = lab.path("page.png");
+    let picture = dir.path("page.png");
     let address = format!("http://{}/?key={key}", served.address);
-    let dom = browse(&lab, &browser, &["--dump-dom", &address]).await;
+    let dom = browse(&dir, &browser, &["--dump-dom", &address]).await;
     assert!(
         dom.contains("<h1>") && dom.contains("Waiting for approval") && dom.contains("Allow this call"),
         "{dom}"
@@ -342,15 +342,15 @@ async fn a_browser_shows_it_and_runs_nothing() {
     );
     assert!(!dom.contains("<title>1"), "{dom}");
     let to = format!("--screenshot={}", picture.display());
-    browse(&lab, &browser, &["--window-size=1100,900", &to, &address]).await;
+    browse(&dir, &browser, &["--window-size=1100,900", &to, &address]).await;
     let bytes = std::fs::read(&picture).expect("a picture");
     assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{} bytes", bytes.len());
 }
 
 /// What the browser says. It is given a profile of its own.
-pub(crate) async fn browse(lab: &Lab, browser: &Path, arguments: &[&str]) -> String {
-    let profile = format!("--user-data-dir={}", lab.path("profile").display());
-    let mut command = lab.command(browser, &lab.path("home"));
+pub(crate) async fn browse(dir: &TestDir, browser: &Path, arguments: &[&str]) -> String {
+    let profile = format!("--user-data-dir={}", dir.path("profile").display());
+    let mut command = dir.command(browser, &dir.path("home"));
     command.args([
         "--headless",
         "--no-sandbox",
@@ -372,8 +372,8 @@ pub(crate) async fn browse(lab: &Lab, browser: &Path, arguments: &[&str]) -> Str
 
 #[tokio::test]
 async fn a_question_to_the_user_is_answered_at_the_page_and_a_late_answer_is_told_so() {
-    let lab = app("", ASKS_USER);
-    let (served, key) = start(&lab).await;
+    let dir = app("", ASKS_USER);
+    let (served, key) = start(&dir).await;
     let cookie = operator(&served, &key).await;
     let named = ("cookie", cookie.as_str());
     served.get("/", &[named]).await;
@@ -435,17 +435,17 @@ async fn lists_for_people_show_titles_and_leave_out_what_is_not_to_be_picked() {
             "capabilities": {"default_policy": "grant"},
         },
     });
-    let lab = Lab::with_app(&app.to_string());
-    let listed = lab.run(["tools", "app.yaml"]).await.expect(0);
+    let dir = TestDir::with_app(&app.to_string());
+    let listed = dir.run(["tools", "app.yaml"]).await.expect(0);
     assert!(listed.stdout.contains("Open <a> ticket: Files it."), "{listed:?}");
     assert!(!listed.stdout.contains("desk.purge"), "{listed:?}");
-    let all = lab.run(["tools", "app.yaml", "--all", "--json"]).await.expect(0).json();
+    let all = dir.run(["tools", "app.yaml", "--all", "--json"]).await.expect(0).json();
     let of_desk = |tool: &&Value| tool["namespace"] == "desk";
     let of_desk: Vec<&Value> = all["tools"].as_array().unwrap().iter().filter(of_desk).collect();
     assert_eq!(of_desk[0]["metadata"]["title"], "Open <a> ticket", "{all}");
     assert_eq!(of_desk.len(), 2, "{all}");
 
-    let (served, _key) = start(&lab).await;
+    let (served, _key) = start(&dir).await;
     let page = served.get("/tools", &[]).await.body;
     assert!(page.contains("desk.open</a><br><small>Open &lt;a&gt; ticket</small></td>"), "{page}");
     assert!(!page.contains("desk.purge"), "{page}");

@@ -21,8 +21,8 @@ fn call() -> String {
 
 #[tokio::test]
 async fn a_request_that_calls_another_name_or_comes_from_another_page_is_forbidden() {
-    let lab = app("", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("", GRANTED);
+    let served = Served::start(&dir, &[]).await;
     for headers in [
         &[("host", "evil.example")][..],
         &[("host", "localhost.evil.example:80")],
@@ -34,18 +34,18 @@ async fn a_request_that_calls_another_name_or_comes_from_another_page_is_forbidd
         assert_eq!(reply.status, 403, "{headers:?} {reply:#?}");
         assert_eq!(served.get("/metrics", headers).await.status, 403, "{headers:?}");
     }
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     let page = format!("http://{}", served.address);
     let session = served.session(&[("origin", &page)], json!({})).await;
     let reply = served.post(&[("mcp-session-id", &session)], &call()).await;
     assert_eq!(reply.message()["result"]["content"][0]["text"], "done");
-    assert!(was_called(&lab));
+    assert!(was_called(&dir));
 }
 
 #[tokio::test]
 async fn without_its_token_nobody_comes_in_and_with_it_only_as_far_as_it_reaches() {
-    let lab = app_with_tokens(GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app_with_tokens(GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let wrong = [
         (vec![], "Bearer realm=\"toolcrib\""),
         (vec![("authorization", "Basic YTpi")], "Bearer realm=\"toolcrib\""),
@@ -66,7 +66,7 @@ async fn without_its_token_nobody_comes_in_and_with_it_only_as_far_as_it_reaches
     assert!(listed.contains("hello__status") && !listed.contains("team__ask"), "{listed}");
     let denied = served.modern(&ci, "tools/call", call_ask()).await;
     assert!(denied["result"]["content"][0]["text"].as_str().unwrap().contains("denied"), "{denied}");
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     let all = [("authorization", "bearer a-token-for-all-of-it")];
     let done = served.modern(&all, "tools/call", call_ask()).await;
     assert_eq!(done["result"]["content"][0]["text"], "done", "{done}");
@@ -75,10 +75,10 @@ async fn without_its_token_nobody_comes_in_and_with_it_only_as_far_as_it_reaches
 #[tokio::test]
 async fn a_session_and_what_it_keeps_is_its_clients_alone() {
     let serve = "serve: {tokens: [{name: one, token: '${ONE}'}, {name: two, token: '${TWO}'}]}";
-    let lab = app(serve, GRANTED)
+    let dir = app(serve, GRANTED)
         .with_variable("ONE", "the-token-of-the-first")
         .with_variable("TWO", "the-token-of-the-second");
-    let served = Served::start(&lab, &[]).await;
+    let served = Served::start(&dir, &[]).await;
     let (one, two) = (
         ("authorization", "Bearer the-token-of-the-first"),
         ("authorization", "Bearer the-token-of-the-second"),
@@ -88,24 +88,24 @@ async fn a_session_and_what_it_keeps_is_its_clients_alone() {
     assert_eq!(served.post(&[two, named], &call()).await.status, 404);
     let delete = served.request("DELETE", "/mcp", &[two, named], "");
     assert_eq!(served.raw(&delete).await.status, 404);
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     assert_eq!(served.post(&[one, named], &call()).await.status, 200);
 }
 
 #[tokio::test]
 async fn an_address_that_others_reach_is_refused_without_tokens() {
-    let lab = app("", GRANTED);
-    let ran = lab.run(["serve", "app.yaml", "--http", "0.0.0.0:0"]).await.expect(2);
-    assert!(ran.stderr.contains("0.0.0.0:0 can be reached from other machines"), "{}", ran.stderr);
+    let dir = app("", GRANTED);
+    let output = dir.run(["serve", "app.yaml", "--http", "0.0.0.0:0"]).await.expect(2);
+    assert!(output.stderr.contains("0.0.0.0:0 can be reached from other machines"), "{}", output.stderr);
     let weak = app("serve: {tokens: [{name: ci, token: short}]}", GRANTED);
-    let ran = weak.run(["serve", "app.yaml", "--http", "0"]).await.expect(2);
-    assert!(ran.stderr.contains("a token has at least 16 characters"), "{}", ran.stderr);
+    let output = weak.run(["serve", "app.yaml", "--http", "0"]).await.expect(2);
+    assert!(output.stderr.contains("a token has at least 16 characters"), "{}", output.stderr);
 }
 
 #[tokio::test]
 async fn bodies_that_are_too_large_too_slow_or_no_message_are_turned_away() {
-    let lab = app("serve: {limits: {body_bytes: 2000, body_seconds: 1, head_seconds: 1}}", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("serve: {limits: {body_bytes: 2000, body_seconds: 1, head_seconds: 1}}", GRANTED);
+    let served = Served::start(&dir, &[]).await;
 
     let large = call().replace('x', &"x".repeat(3000));
     assert_eq!(served.post(&[], &large).await.status, 413);
@@ -147,22 +147,22 @@ async fn bodies_that_are_too_large_too_slow_or_no_message_are_turned_away() {
     assert_eq!(served.post(&[("content-type", "text/plain")], &call()).await.status, 415);
     assert_eq!(served.post(&[("accept", "application/json")], &call()).await.status, 406);
     assert_eq!(served.post(&[("mcp-session-id", "guessed")], &call()).await.status, 404);
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     assert_eq!(served.get("/healthz", &[("host", "anybody")]).await.status, 200);
 }
 
 #[tokio::test]
 async fn two_requests_with_one_id_are_not_mixed_up() {
-    let lab = app("", GRANTED).with_file("server.sh", mcp_script(WAITS));
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("", GRANTED).with_file("server.sh", mcp_script(WAITS));
+    let served = Served::start(&dir, &[]).await;
     let session = served.session(&[], json!({})).await;
     let named = [("mcp-session-id", session.as_str())];
-    let mut first = served.begun(&lab, &named, &call()).await;
+    let mut first = served.begun(&dir, &named, &call()).await;
     let second = served.post(&named, &call()).await;
     assert_eq!((second.status, second.message()["id"].as_i64()), (400, Some(1)), "{second:#?}");
-    let_go(&lab);
+    let_go(&dir);
     assert_eq!(read(&mut first).await.message()["result"]["content"][0]["text"], "ask done");
-    assert_eq!(lab.read("home/called"), "x\n");
+    assert_eq!(dir.read("home/called"), "x\n");
     // Once it is answered, the id is free again.
     assert_eq!(served.post(&named, &call()).await.status, 200);
 }
@@ -171,8 +171,8 @@ async fn two_requests_with_one_id_are_not_mixed_up() {
 async fn connections_sessions_and_requests_beyond_the_most_are_turned_away_and_others_go_on() {
     let limits =
         "serve: {limits: {connections: 20, sessions: 3, requests_at_once: 4, requests_per_second: 1000}}";
-    let lab = app(limits, GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app(limits, GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let mut sessions = Vec::new();
     for _ in 0..3 {
         sessions.push(served.session(&[], json!({})).await);
@@ -195,7 +195,7 @@ async fn connections_sessions_and_requests_beyond_the_most_are_turned_away_and_o
     let reply = served.post(&[("mcp-session-id", &sessions[0])], &call()).await;
     assert_eq!(reply.status, 429, "{reply:#?}");
     assert!(reply.header("retry-after").is_some());
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
 
     let mut idle = Vec::new();
     for _ in 0..16 {
@@ -220,8 +220,8 @@ async fn connections_sessions_and_requests_beyond_the_most_are_turned_away_and_o
 
 #[tokio::test]
 async fn a_client_that_comes_too_often_is_told_when_to_come_again() {
-    let lab = app("serve: {limits: {requests_per_second: 1}}", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("serve: {limits: {requests_per_second: 1}}", GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).to_string();
     let mut statuses = Vec::new();
     for _ in 0..8 {
@@ -236,8 +236,8 @@ const AT_ONCE: usize = 200;
 
 #[tokio::test]
 async fn of_ten_thousand_streams_as_many_stay_open_as_may_and_the_rest_is_told() {
-    let lab = app("serve: {limits: {requests_per_second: 100000}}", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("serve: {limits: {requests_per_second: 100000}}", GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let wanted = json!({"notifications": {"toolsListChanged": true}});
     let request = served.modern_request(&[], "subscriptions/listen", wanted);
     let open = async |_| {
@@ -264,7 +264,7 @@ async fn of_ten_thousand_streams_as_many_stay_open_as_may_and_the_rest_is_told()
     let unanswered = refused.get("").copied().unwrap_or(0);
     assert_eq!(streams.len() + told + unanswered, STREAMS, "{refused:?}");
     assert!(told > unanswered * 10, "{refused:?}");
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     drop(streams);
     let answered = timeout(SOON, async {
         while served.modern_reply(&[], "tools/call", call_ask()).await.status != 200 {
@@ -272,7 +272,7 @@ async fn of_ten_thousand_streams_as_many_stay_open_as_may_and_the_rest_is_told()
         }
     });
     answered.await.expect("there is room again");
-    assert!(was_called(&lab));
+    assert!(was_called(&dir));
 }
 
 /// How many clients read nothing, and the bytes of the answer that each waits for.
@@ -292,10 +292,10 @@ async fn clients_that_read_nothing_are_given_up_when_their_answers_take_too_much
              printf '"}}]}}}}\n'
            }}"#
     );
-    let lab = app("serve: {limits: {requests_at_once: 64}}", GRANTED)
+    let dir = app("serve: {limits: {requests_at_once: 64}}", GRANTED)
         .with_file("server.sh", mcp_script(&large))
         .with_variable("TOOLCRIB_LOG", "toolcrib_server=warn");
-    let served = Served::start(&lab, &[]).await;
+    let served = Served::start(&dir, &[]).await;
     let request = served.modern_request(&[], "tools/call", call_ask());
     let mut silent = Vec::new();
     for _ in 0..SILENT {
@@ -309,7 +309,7 @@ async fn clients_that_read_nothing_are_given_up_when_their_answers_take_too_much
     // Each has had its answer by then, and those that waited longest were given up.
     let unread = 64 * 1024 * 1024 / LARGE;
     let look = || {
-        let called = std::fs::read_to_string(lab.path("home/called")).unwrap_or_default().lines().count();
+        let called = std::fs::read_to_string(dir.path("home/called")).unwrap_or_default().lines().count();
         let given_up = served.said.borrow().matches("its client does not read").count();
         Ok((called == SILENT && SILENT - given_up <= unread + 2).then_some(()))
     };

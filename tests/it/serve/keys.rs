@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::Served;
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// A server whose tool `pay` wants an account before it has a result, and leaves the account in a file.
 const SCRIPT: &str = r#"
@@ -45,8 +45,8 @@ fn number(number: &str) -> Value {
 
 #[tokio::test]
 async fn a_client_answers_under_the_servers_key_and_may_do_so_with_its_call_to_that_server_alone() {
-    let lab = Lab::with_app(APP).with_file("server.sh", SCRIPT);
-    let served = Served::start(&lab, &[]).await;
+    let dir = TestDir::with_app(APP).with_file("server.sh", SCRIPT);
+    let served = Served::start(&dir, &[]).await;
     let asked = served.modern(&[], "tools/call", call("bank__pay", &json!({}))).await;
     let question = &asked["result"]["inputRequests"]["account_number"]["params"]["message"];
     assert!(question.as_str().is_some_and(|text| text.contains("Which account?")), "{asked}");
@@ -60,7 +60,7 @@ async fn a_client_answers_under_the_servers_key_and_may_do_so_with_its_call_to_t
     with_answer["inputResponses"] = number("34");
     let paid = served.modern(&[], "tools/call", with_answer).await;
     assert_eq!(paid["result"]["content"][0]["text"], "paid", "{paid}");
-    assert_eq!(lab.read("home/bank"), "12\n34\n");
+    assert_eq!(dir.read("home/bank"), "12\n34\n");
 
     // Nobody has said to which of them it goes.
     let calls = json!({"calls": [{"name": "shop.pay", "params": {}}, {"name": "bank.pay", "params": {}}]});
@@ -68,6 +68,6 @@ async fn a_client_answers_under_the_servers_key_and_may_do_so_with_its_call_to_t
     both["inputResponses"] = number("56");
     let asked = served.modern(&[], "tools/call", both).await;
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
-    assert!(!lab.path("home/shop").exists());
-    assert_eq!(lab.read("home/bank"), "12\n34\n");
+    assert!(!dir.path("home/shop").exists());
+    assert_eq!(dir.read("home/bank"), "12\n34\n");
 }

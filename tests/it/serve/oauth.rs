@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use self::issuer::{Issuer, Published, Upstream, now};
 use super::client::{Reply, SOON, Served, app, call_ask, was_called};
-use crate::support::{Lab, mcp_script};
+use crate::support::{TestDir, mcp_script};
 
 const GRANTED: &str = "{default_policy: grant}";
 
@@ -18,7 +18,7 @@ const GRANTED: &str = "{default_policy: grant}";
 const LARGE: &str = r#"on_call() { line=$(printf 'abcdefghij%.0s' $(seq 1 100)); all=$line; for i in $(seq 1 99); do all="$all\\n$line"; done; text "$all"; }"#;
 
 /// An app that takes the tokens of this issuer: from `desk` those of its scopes, and from Ada all.
-fn lab(issuer: &Issuer, more: &str) -> Lab {
+fn dir(issuer: &Issuer, more: &str) -> TestDir {
     let (url, audience) = (&issuer.url, issuer::AUDIENCE);
     let oauth = format!(
         "issuer: '{url}', audience: '{audience}', clients: [
@@ -44,14 +44,14 @@ async fn modern(served: &Served, token: &str, method: &str, params: Value) -> Va
 #[tokio::test]
 async fn scopes_say_what_a_client_is_left() {
     let issuer = Issuer::start().await;
-    let lab = lab(&issuer, "");
-    let served = Served::start(&lab, &[]).await;
+    let dir = dir(&issuer, "");
+    let served = Served::start(&dir, &[]).await;
     let reader = issuer.token(&json!({"scope": "tools:read openid"}));
     let listed = modern(&served, &reader, "tools/list", json!({})).await.to_string();
     assert!(listed.contains("hello__status") && !listed.contains("team__ask"), "{listed}");
     let denied = modern(&served, &reader, "tools/call", call_ask()).await;
     assert!(denied["result"]["content"][0]["text"].as_str().unwrap().contains("denied"), "{denied}");
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     let writer = issuer.token(&json!({"scope": "tools:write tools:read"}));
     let done = modern(&served, &writer, "tools/call", call_ask()).await;
     assert_eq!(done["result"]["content"][0]["text"], "done", "{done}");
@@ -62,8 +62,8 @@ async fn scopes_say_what_a_client_is_left() {
 #[tokio::test]
 async fn a_token_that_is_good_and_fits_no_entry_is_forbidden_with_what_it_lacks() {
     let issuer = Issuer::start().await;
-    let lab = lab(&issuer, "");
-    let served = Served::start(&lab, &[]).await;
+    let dir = dir(&issuer, "");
+    let served = Served::start(&dir, &[]).await;
     let metadata = format!("resource_metadata=\"{}\"", issuer::METADATA);
     for (claims, challenge) in [
         (json!({}), "error=\"insufficient_scope\", scope=\"tools:read tools:write\""),
@@ -75,7 +75,7 @@ async fn a_token_that_is_good_and_fits_no_entry_is_forbidden_with_what_it_lacks(
         let expected = format!("Bearer realm=\"toolcrib\", {metadata}, {challenge}");
         assert_eq!(reply.header("www-authenticate"), Some(expected.as_str()), "{claims}");
     }
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     let ada = issuer.token(&json!({"sub": "ada", "client_id": "other"}));
     assert!(modern(&served, &ada, "tools/list", json!({})).await["result"].is_object());
 }
@@ -83,8 +83,8 @@ async fn a_token_that_is_good_and_fits_no_entry_is_forbidden_with_what_it_lacks(
 #[tokio::test]
 async fn a_token_that_is_not_good_is_turned_away_and_nothing_behind_hears_of_it() {
     let issuer = Issuer::start().await;
-    let lab = lab(&issuer, "");
-    let served = Served::start(&lab, &[]).await;
+    let dir = dir(&issuer, "");
+    let served = Served::start(&dir, &[]).await;
     // Ada's, whom all of them would let in.
     let token = |mut claims: Value| {
         claims.as_object_mut().unwrap().entry("sub").or_insert("ada".into());
@@ -149,7 +149,7 @@ async fn a_token_that_is_not_good_is_turned_away_and_nothing_behind_hears_of_it(
     let missing = served.post(&[], &call()).await;
     let expected = format!("Bearer realm=\"toolcrib\", resource_metadata=\"{}\"", issuer::METADATA);
     assert_eq!((missing.status, missing.header("www-authenticate")), (401, Some(expected.as_str())));
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     // Unknown keys had the set fetched once more, and then no longer.
     assert_eq!(issuer.asked("/keys"), 2);
     let done = modern(&served, &good, "tools/call", call_ask()).await;
@@ -159,8 +159,8 @@ async fn a_token_that_is_not_good_is_turned_away_and_nothing_behind_hears_of_it(
 #[tokio::test]
 async fn a_key_that_is_new_is_found_at_once_and_one_that_is_gone_is_good_no_longer() {
     let issuer = Issuer::start().await;
-    let lab = lab(&issuer, "");
-    let served = Served::start(&lab, &[]).await;
+    let dir = dir(&issuer, "");
+    let served = Served::start(&dir, &[]).await;
     let old = issuer.token(&json!({"sub": "ada"}));
     assert!(modern(&served, &old, "tools/list", json!({})).await["result"].is_object());
     issuer.rotate();
@@ -171,14 +171,14 @@ async fn a_key_that_is_new_is_found_at_once_and_one_that_is_gone_is_good_no_long
     }
     assert_eq!(issuer.asked("/keys"), 2);
     assert_eq!(post(&served, &old).await.status, 401);
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
 }
 
 #[tokio::test]
 async fn while_the_keys_cannot_be_had_nobody_comes_in_by_a_token_of_the_issuer() {
     let issuer = Issuer::start().await;
-    let lab =
-        lab(&issuer, ", tokens: [{name: own, token: '${OWN}'}]").with_variable("OWN", "a-token-of-our-own");
+    let dir =
+        dir(&issuer, ", tokens: [{name: own, token: '${OWN}'}]").with_variable("OWN", "a-token-of-our-own");
     let token = issuer.token(&json!({"sub": "ada"}));
     let never = [
         Published::Nothing,
@@ -189,17 +189,17 @@ async fn while_the_keys_cannot_be_had_nobody_comes_in_by_a_token_of_the_issuer()
     ];
     for published in never {
         issuer.publish(published);
-        let served = Served::start(&lab, &[]).await;
+        let served = Served::start(&dir, &[]).await;
         let reply = post(&served, &token).await;
         assert_eq!(reply.status, 503, "{published:?} {reply:#?}");
         assert_eq!(reply.header("retry-after"), Some("3"), "{published:?}");
-        assert!(!was_called(&lab), "{published:?}");
+        assert!(!was_called(&dir), "{published:?}");
         // A token that could not be good in any case needs no keys.
         assert_eq!(post(&served, &issuer.token(&json!({"aud": "x"}))).await.status, 401, "{published:?}");
         let listed = modern(&served, "a-token-of-our-own", "tools/list", json!({})).await;
         assert!(listed["result"].is_object(), "{published:?} {listed}");
     }
-    let served = Served::start(&lab, &[]).await;
+    let served = Served::start(&dir, &[]).await;
     assert_eq!(post(&served, &token).await.status, 503);
     served.until_says("the keys of the authorization server are unavailable").await;
     issuer.publish(Published::Keys);
@@ -216,11 +216,11 @@ async fn while_the_keys_cannot_be_had_nobody_comes_in_by_a_token_of_the_issuer()
 #[tokio::test]
 async fn keys_are_fetched_where_the_app_says_and_kept_when_it_is_read_again() {
     let issuer = Issuer::start().await;
-    let lab = lab(&issuer, "");
+    let dir = dir(&issuer, "");
     let text =
-        lab.read("app.yaml").replace("clients:", &format!("jwks_url: '{}/keys', clients:", issuer.url));
-    fs::write(lab.path("app.yaml"), &text).unwrap();
-    let served = Served::start(&lab, &[]).await;
+        dir.read("app.yaml").replace("clients:", &format!("jwks_url: '{}/keys', clients:", issuer.url));
+    fs::write(dir.path("app.yaml"), &text).unwrap();
+    let served = Served::start(&dir, &[]).await;
     let ada = format!("Bearer {}", issuer.token(&json!({"sub": "ada"})));
     let session = served.session(&[("authorization", &ada)], json!({})).await;
     assert_eq!((issuer.asked("/keys"), issuer.asked("/.well-known/openid-configuration")), (1, 0));
@@ -228,7 +228,7 @@ async fn keys_are_fetched_where_the_app_says_and_kept_when_it_is_read_again() {
     let next = text
         .replace("subject: ada", "subject: ada, max_risk_level: low")
         .replace("client_id: desk", "client_id: shut");
-    fs::write(lab.path("app.yaml"), next).unwrap();
+    fs::write(dir.path("app.yaml"), next).unwrap();
     served.until_says("app.yaml was read again").await;
     let named = [("authorization", ada.as_str()), ("mcp-session-id", session.as_str())];
     assert_eq!(served.post(&named, &call()).await.status, 200);
@@ -240,8 +240,8 @@ async fn keys_are_fetched_where_the_app_says_and_kept_when_it_is_read_again() {
 #[tokio::test]
 async fn two_people_with_one_client_share_no_session_and_one_keeps_theirs_with_another_token() {
     let issuer = Issuer::start().await;
-    let lab = lab(&issuer, "").with_file("server.sh", mcp_script(LARGE));
-    let served = Served::start(&lab, &[]).await;
+    let dir = dir(&issuer, "").with_file("server.sh", mcp_script(LARGE));
+    let served = Served::start(&dir, &[]).await;
     let of = |subject: &str, id: u64| {
         issuer.token(&json!({"sub": subject, "scope": "tools:read tools:write", "jti": id.to_string()}))
     };
@@ -271,8 +271,8 @@ async fn two_people_with_one_client_share_no_session_and_one_keeps_theirs_with_a
 #[tokio::test]
 async fn clients_find_the_authorization_server_by_the_metadata_of_the_resource() {
     let issuer = Issuer::start().await;
-    let lab = lab(&issuer, "");
-    let served = Served::start(&lab, &[]).await;
+    let dir = dir(&issuer, "");
+    let served = Served::start(&dir, &[]).await;
     for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {
         let reply = served.get(path, &[]).await;
         assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/json")), "{path}");
@@ -301,12 +301,12 @@ async fn a_token_is_passed_on_to_nobody_and_told_to_nobody() {
         issuer.url,
         issuer::AUDIENCE
     );
-    let lab = Lab::with_app(&format!(
+    let dir = TestDir::with_app(&format!(
         "tools:\n  registry: [{{type: mcp, namespace: far, url: '{}'}}]\n  capabilities: {GRANTED}\n{oauth}\n",
         upstream.url
     ));
-    let lab = lab.with_variable("TOOLCRIB_LOG", "trace");
-    let served = Served::start(&lab, &[]).await;
+    let dir = dir.with_variable("TOOLCRIB_LOG", "trace");
+    let served = Served::start(&dir, &[]).await;
     let token = issuer.token(&json!({}));
     let called = modern(&served, &token, "tools/call", json!({"name": "far__tell", "arguments": {}})).await;
     assert_eq!(called["result"]["content"][0]["text"], "told", "{called}");
@@ -328,8 +328,8 @@ async fn a_token_is_passed_on_to_nobody_and_told_to_nobody() {
 #[tokio::test]
 async fn an_address_that_others_reach_is_served_to_who_has_a_token_of_the_issuer() {
     let issuer = Issuer::start().await;
-    let lab = lab(&issuer, "");
-    let served = Served::start_at(&lab, "0.0.0.0:0", &[]).await;
+    let dir = dir(&issuer, "");
+    let served = Served::start_at(&dir, "0.0.0.0:0", &[]).await;
     let host = ("host", "localhost");
     assert_eq!(served.post(&[host], &call()).await.status, 401);
     let token = format!("Bearer {}", issuer.token(&json!({"sub": "ada"})));

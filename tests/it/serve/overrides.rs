@@ -6,12 +6,12 @@ use toolcrib_testkit::{processes_of, wait_until};
 
 use super::client::{SOON, Served, app, call_ask};
 use super::console::{field, operator, send, start};
-use crate::support::{Lab, PATIENCE, Ran, binary, mcp_script};
+use crate::support::{PATIENCE, RunOutput, TestDir, binary, mcp_script};
 
 /// Runs the binary beside one that serves.
-async fn run(lab: &Lab, arguments: &[&str]) -> Ran {
-    let output = lab.command(binary(), &lab.path(".")).args(arguments).output();
-    Ran::new(&timeout(PATIENCE, output).await.expect("it ends").unwrap())
+async fn run(dir: &TestDir, arguments: &[&str]) -> RunOutput {
+    let output = dir.command(binary(), &dir.path(".")).args(arguments).output();
+    RunOutput::new(&timeout(PATIENCE, output).await.expect("it ends").unwrap())
 }
 
 /// Waits until a client is listed the tool of the server behind the app, or is not.
@@ -29,8 +29,8 @@ async fn until_listed(served: &Served, expected: bool) {
 
 #[tokio::test]
 async fn a_running_server_follows_the_profile_and_the_tools_that_its_operator_switches() {
-    let lab = app("profiles: {greet: {namespaces: [hello]}}", "{default_policy: grant}");
-    let (served, key) = start(&lab).await;
+    let dir = app("profiles: {greet: {namespaces: [hello]}}", "{default_policy: grant}");
+    let (served, key) = start(&dir).await;
     until_listed(&served, true).await;
 
     let cookie = operator(&served, &key).await;
@@ -50,27 +50,27 @@ async fn a_running_server_follows_the_profile_and_the_tools_that_its_operator_sw
     assert_eq!((selected.status, selected.header("location")), (303, Some("/?told=profile")));
     until_listed(&served, false).await;
 
-    let listed = run(&lab, &["profile", "list", "app.yaml", "--json"]).await.expect(0).json();
+    let listed = run(&dir, &["profile", "list", "app.yaml", "--json"]).await.expect(0).json();
     assert_eq!(listed["profiles"][0]["is_selected"], true, "{listed}");
-    run(&lab, &["profile", "use", "app.yaml", "--none"]).await.expect(0);
+    run(&dir, &["profile", "use", "app.yaml", "--none"]).await.expect(0);
     until_listed(&served, true).await;
-    run(&lab, &["disable", "app.yaml", "team"]).await.expect(0);
+    run(&dir, &["disable", "app.yaml", "team"]).await.expect(0);
     until_listed(&served, false).await;
-    let call = run(&lab, &["call", "app.yaml", "team.ask", "{}"]).await;
+    let call = run(&dir, &["call", "app.yaml", "team.ask", "{}"]).await;
     assert!(call.report().contains("there is no tool `team.ask`"), "{}", call.report());
     let hint =
         "hint: namespace `team` is disabled; `toolcrib enable app.yaml team.ask` enables the tool again";
     assert!(call.report().contains(hint), "{}", call.report());
-    run(&lab, &["enable", "app.yaml", "team.ask"]).await.expect(0);
+    run(&dir, &["enable", "app.yaml", "team.ask"]).await.expect(0);
     until_listed(&served, true).await;
-    let refused = run(&lab, &["enable", "app.yaml", "hello.say_hello"]).await.expect(2);
+    let refused = run(&dir, &["enable", "app.yaml", "hello.say_hello"]).await.expect(2);
     assert!(refused.report().contains("is not disabled"), "{}", refused.report());
 }
 
 #[tokio::test]
 async fn the_operator_disables_and_enables_tools_and_sources_at_the_page_and_nobody_else_does() {
-    let lab = app("profiles: {greet: {namespaces: [hello]}}", "{default_policy: grant}");
-    let (served, key) = start(&lab).await;
+    let dir = app("profiles: {greet: {namespaces: [hello]}}", "{default_policy: grant}");
+    let (served, key) = start(&dir).await;
     until_listed(&served, true).await;
     assert!(!served.get("/", &[]).await.body.contains("action=\"/override\""));
     let cookie = operator(&served, &key).await;
@@ -115,7 +115,7 @@ async fn the_operator_disables_and_enables_tools_and_sources_at_the_page_and_nob
         let page = served.get("/", &named).await.body;
         assert!(page.contains(overrides), "{change}: {page}");
         // Other processes follow.
-        let call = run(&lab, &["call", "app.yaml", "team.ask", "{}"]).await;
+        let call = run(&dir, &["call", "app.yaml", "team.ask", "{}"]).await;
         assert_eq!(call.report().contains("there is no tool `team.ask`"), !is_listed, "{change}: {call:?}");
     }
 }
@@ -125,52 +125,52 @@ const LEAVES_ITS_ID: &str = r#"echo $$ >> "$HOME/started"
 on_call() { text "done"; }"#;
 
 /// Returns the processes of the server that run.
-fn servers(lab: &Lab) -> Vec<u32> {
-    let started = std::fs::read_to_string(lab.path("home/started")).unwrap_or_default();
-    let alive = processes_of(&lab.path(".")).unwrap();
+fn servers(dir: &TestDir) -> Vec<u32> {
+    let started = std::fs::read_to_string(dir.path("home/started")).unwrap_or_default();
+    let alive = processes_of(&dir.path(".")).unwrap();
     let is_alive = |id: &u32| alive.iter().any(|process| process.id == *id);
     started.lines().map(|id| id.parse().unwrap()).filter(is_alive).collect()
 }
 
-async fn until_servers_run(lab: &Lab, count: usize) -> Vec<u32> {
-    let look = || Ok(Some(servers(lab)).filter(|servers| servers.len() == count));
+async fn until_servers_run(dir: &TestDir, count: usize) -> Vec<u32> {
+    let look = || Ok(Some(servers(dir)).filter(|servers| servers.len() == count));
     wait_until("the processes of the server", SOON, look).await.unwrap()
 }
 
 #[tokio::test]
 async fn the_process_of_a_disabled_source_ends_and_starts_again_when_it_is_enabled() {
-    let lab = app("", "{default_policy: grant}").with_file("server.sh", mcp_script(LEAVES_ITS_ID));
-    let (served, _) = start(&lab).await;
+    let dir = app("", "{default_policy: grant}").with_file("server.sh", mcp_script(LEAVES_ITS_ID));
+    let (served, _) = start(&dir).await;
     until_listed(&served, true).await;
     let called = served.modern(&[], "tools/call", call_ask()).await.to_string();
     assert!(called.contains("done"), "{called}");
-    let first = until_servers_run(&lab, 1).await;
+    let first = until_servers_run(&dir, 1).await;
 
-    run(&lab, &["disable", "app.yaml", "mcp team"]).await.expect(0);
-    until_servers_run(&lab, 0).await;
+    run(&dir, &["disable", "app.yaml", "mcp team"]).await.expect(0);
+    until_servers_run(&dir, 0).await;
     until_listed(&served, false).await;
-    let before = lab.read("home/started");
+    let before = dir.read("home/started");
     let refused = served.modern(&[], "tools/call", call_ask()).await.to_string();
     assert!(!refused.contains("done"), "{refused}");
     // Neither a command of the operator nor a new process starts it.
-    run(&lab, &["tools", "app.yaml"]).await.expect(0);
-    let (other, _) = start(&lab).await;
+    run(&dir, &["tools", "app.yaml"]).await.expect(0);
+    let (other, _) = start(&dir).await;
     until_listed(&other, false).await;
     drop(other);
-    assert_eq!(lab.read("home/started"), before);
+    assert_eq!(dir.read("home/started"), before);
 
-    run(&lab, &["enable", "app.yaml", "mcp team"]).await.expect(0);
+    run(&dir, &["enable", "app.yaml", "mcp team"]).await.expect(0);
     until_listed(&served, true).await;
     let called = served.modern(&[], "tools/call", call_ask()).await.to_string();
     assert!(called.contains("done"), "{called}");
-    let second = until_servers_run(&lab, 1).await;
+    let second = until_servers_run(&dir, 1).await;
     assert_ne!(first, second);
 
     // An exception of a disabled source keeps its server.
-    run(&lab, &["enable", "app.yaml", "team.ask"]).await.expect(2);
-    run(&lab, &["disable", "app.yaml", "team"]).await.expect(0);
-    until_servers_run(&lab, 0).await;
-    run(&lab, &["enable", "app.yaml", "team.ask"]).await.expect(0);
+    run(&dir, &["enable", "app.yaml", "team.ask"]).await.expect(2);
+    run(&dir, &["disable", "app.yaml", "team"]).await.expect(0);
+    until_servers_run(&dir, 0).await;
+    run(&dir, &["enable", "app.yaml", "team.ask"]).await.expect(0);
     until_listed(&served, true).await;
     let called = served.modern(&[], "tools/call", call_ask()).await.to_string();
     assert!(called.contains("done"), "{called}");

@@ -20,8 +20,8 @@ fn text(got: &Value) -> &str {
 
 #[tokio::test]
 async fn skills_are_prompts_beside_those_of_the_servers_behind() {
-    let lab = app("", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("", GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let found = served.modern(&[], "server/discover", json!({})).await;
     assert_eq!(found["result"]["capabilities"]["prompts"]["listChanged"], true, "{found}");
     let list = served.modern(&[], "prompts/list", json!({})).await;
@@ -48,8 +48,8 @@ serve:
     - {name: me, token: 0123456789abcdef-me}
 ";
     let denied = r#"{default_policy: grant, deny: [{module: context_builder, actions: [use_skill], session: "serve/ci/*"}, {module: team, session: "serve/ci/*"}]}"#;
-    let lab = app(serve, denied);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app(serve, denied);
+    let served = Served::start(&dir, &[]).await;
     let ci = [("authorization", "Bearer 0123456789abcdef-ci")];
     let me = [("authorization", "Bearer 0123456789abcdef-me")];
     assert_eq!(names(&served.modern(&me, "prompts/list", json!({})).await), ["triage", "team.triage"]);
@@ -66,9 +66,9 @@ serve:
 
 #[tokio::test]
 async fn reading_and_prompting_wait_for_the_users_yes() {
-    let lab =
+    let dir =
         app("", "{default_policy: grant, approve: [{module: team, actions: [read_resource, get_prompt]}]}");
-    let served = Served::start(&lab, &[]).await;
+    let served = Served::start(&dir, &[]).await;
     let form = json!({"capabilities": {"elicitation": {"form": {}}}});
     let requests = [
         ("resources/read", json!({"uri": "toolcrib://team/team://notes"}), "The notes."),
@@ -79,7 +79,7 @@ async fn reading_and_prompting_wait_for_the_users_yes() {
         first["_meta"] = form.clone();
         let asked = served.modern(&[], method, first.clone()).await;
         assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
-        assert!(!lab.path("home/read").exists() || method != "resources/read");
+        assert!(!dir.path("home/read").exists() || method != "resources/read");
         let mut again = first;
         again["requestState"] = asked["result"]["requestState"].clone();
         let keys = asked["result"]["inputRequests"].as_object().unwrap().keys();
@@ -95,14 +95,14 @@ async fn reading_and_prompting_wait_for_the_users_yes() {
         let denied = served.modern(&[], method, params).await;
         assert!(denied["error"]["message"].as_str().unwrap().contains("approval"), "{denied}");
     }
-    assert_eq!(lab.read("home/read"), "read\n");
+    assert_eq!(dir.read("home/read"), "read\n");
 }
 
 #[tokio::test]
 async fn what_a_server_asks_before_it_gives_a_prompt_is_put_to_the_client() {
-    let lab = app("", GRANTED);
-    std::fs::write(lab.path("home/asks"), "").unwrap();
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("", GRANTED);
+    std::fs::write(dir.path("home/asks"), "").unwrap();
+    let served = Served::start(&dir, &[]).await;
     let mut params = json!({"name": "team.triage", "_meta": {"capabilities": {"elicitation": {"form": {}}}}});
     let asked = served.modern(&[], "prompts/get", params.clone()).await;
     let requests = asked["result"]["inputRequests"].as_object().unwrap_or_else(|| panic!("{asked}"));
@@ -116,8 +116,8 @@ async fn what_a_server_asks_before_it_gives_a_prompt_is_put_to_the_client() {
 
 #[tokio::test]
 async fn a_client_hears_when_the_prompts_of_a_server_are_others() {
-    let lab = app("", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("", GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let session = served.session(&[], json!({})).await;
     let named = [("mcp-session-id", session.as_str())];
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();

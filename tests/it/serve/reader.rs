@@ -1,6 +1,6 @@
 //! A server in a few lines of shell that has resources and prompts, tells of changes, and asks its user.
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// `prompts/get` asks its user for a color where `ask` stands in its arguments. A call of its tool waits for the file `go`; where
 /// there is a file `asks`, it asks its user then. A line in the file `tell` is sent as a notification.
@@ -46,7 +46,7 @@ done
 "#;
 
 /// An app with that server, as `team`, and a skill `triage`.
-pub(super) fn app(more: &str, capabilities: &str) -> Lab {
+pub(super) fn app(more: &str, capabilities: &str) -> TestDir {
     let app = format!(
         "
 modules: {{hello: {{}}}}
@@ -57,7 +57,7 @@ tools:
 {more}
 "
     );
-    Lab::with_app(&app).with_file("server.sh", SCRIPT).with_file("skills/triage.md", SKILL)
+    TestDir::with_app(&app).with_file("server.sh", SCRIPT).with_file("skills/triage.md", SKILL)
 }
 
 const SKILL: &str = "---

@@ -7,7 +7,7 @@ use toolcrib_testkit::RoundRobin;
 
 use super::client::{Served, WAITS, app, call_ask, let_go, read, read_until, until_called, was_called};
 use super::console::{field, operator, send, start};
-use crate::support::{Lab, PATIENCE, mcp_script, new_database};
+use crate::support::{PATIENCE, TestDir, mcp_script, new_database};
 
 const ASKED: &str = "{default_policy: approve}";
 const GRANTED: &str = "{default_policy: grant}";
@@ -23,9 +23,9 @@ pub(crate) struct Replicas {
 
 impl Replicas {
     /// Starts the replicas in one folder. The app has to have a store that they share.
-    pub(crate) async fn start(lab: &Lab) -> Self {
+    pub(crate) async fn start(dir: &TestDir) -> Self {
         let served =
-            [Served::start(lab, &[]).await, Served::start(lab, &[]).await, Served::start(lab, &[]).await];
+            [Served::start(dir, &[]).await, Served::start(dir, &[]).await, Served::start(dir, &[]).await];
         let proxy = before(&served.each_ref()).await;
         Self { _served: served, proxy }
     }
@@ -48,18 +48,18 @@ async fn next(proxy: &RoundRobin, any: &Served, method: &str, params: Value) -> 
 }
 
 /// Apps in folders of their own, as on several machines, on one store.
-fn labs<const N: usize>(capabilities: &str) -> Option<[Lab; N]> {
+fn dirs<const N: usize>(capabilities: &str) -> Option<[TestDir; N]> {
     let url = new_database()?;
     let store = "store: '${STORE_URL}'\nexecution: {scheduler: true}";
     Some([(); N].map(|()| app(store, capabilities).with_variable("STORE_URL", url.clone())))
 }
 
-async fn served<const N: usize>(labs: &[Lab; N]) -> [Served; N] {
+async fn served<const N: usize>(dirs: &[TestDir; N]) -> [Served; N] {
     let mut served = Vec::new();
-    for lab in labs {
-        served.push(Served::start(lab, &[]).await);
+    for dir in dirs {
+        served.push(Served::start(dir, &[]).await);
     }
-    served.try_into().unwrap_or_else(|_| unreachable!("there is one for each lab"))
+    served.try_into().unwrap_or_else(|_| unreachable!("there is one for each dir"))
 }
 
 fn with_elicitation(mut params: Value) -> Value {
@@ -111,10 +111,10 @@ fn once(page: &str) -> String {
 
 #[tokio::test]
 async fn a_question_of_one_replica_is_answered_at_another_and_its_call_ends_at_a_third() {
-    let Some(labs) = labs::<3>(ASKED) else { return };
-    let asks = Served::start(&labs[0], &[]).await;
-    let (answers, key) = start(&labs[1]).await;
-    let ends = Served::start(&labs[2], &[]).await;
+    let Some(dirs) = dirs::<3>(ASKED) else { return };
+    let asks = Served::start(&dirs[0], &[]).await;
+    let (answers, key) = start(&dirs[1]).await;
+    let ends = Served::start(&dirs[2], &[]).await;
     let cookie = operator(&answers, &key).await;
     answers.get("/", &[("cookie", &cookie)]).await;
     let asked = ask(&asks).await;
@@ -130,19 +130,19 @@ async fn a_question_of_one_replica_is_answered_at_another_and_its_call_ends_at_a
         done = ends.modern(&[], "tools/call", again(&done, None)).await;
     }
     assert_eq!(text(&done), "done", "{done}");
-    assert_eq!(labs[0].read("home/called"), "ask\n");
-    assert!(!was_called(&labs[1]) && !was_called(&labs[2]));
+    assert_eq!(dirs[0].read("home/called"), "ask\n");
+    assert!(!was_called(&dirs[1]) && !was_called(&dirs[2]));
     // The question is answered, whatever its client says now.
     let replayed = ends.modern(&[], "tools/call", again(&asked, Some(&yes()))).await;
     assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
-    assert_eq!(labs[0].read("home/called"), "ask\n");
+    assert_eq!(dirs[0].read("home/called"), "ask\n");
 }
 
 #[tokio::test]
 async fn a_page_of_one_replica_works_at_another_with_the_key_and_the_cookie_of_any() {
-    let Some(labs) = labs::<2>(ASKED) else { return };
-    let (one, key) = start(&labs[0]).await;
-    let (mut two, other_key) = start(&labs[1]).await;
+    let Some(dirs) = dirs::<2>(ASKED) else { return };
+    let (one, key) = start(&dirs[0]).await;
+    let (mut two, other_key) = start(&dirs[1]).await;
     assert_ne!(key, other_key);
     let cookie = operator(&two, &key).await;
     one.get("/", &[("cookie", &cookie)]).await;
@@ -160,7 +160,7 @@ async fn a_page_of_one_replica_works_at_another_with_the_key_and_the_cookie_of_a
         done = one.modern(&[], "tools/call", again(&done, None)).await;
     }
     assert_eq!(text(&done), "done", "{done}");
-    assert_eq!(labs[0].read("home/called"), "ask\n");
+    assert_eq!(dirs[0].read("home/called"), "ask\n");
     // The key ends with its replica, and a cookie does not.
     let of_two = operator(&one, &other_key).await;
     two.terminate();
@@ -171,8 +171,8 @@ async fn a_page_of_one_replica_works_at_another_with_the_key_and_the_cookie_of_a
 
 #[tokio::test]
 async fn a_client_behind_a_proxy_answers_its_question_and_the_call_runs_once() {
-    let Some(labs) = labs::<3>(ASKED) else { return };
-    let replicas = served(&labs).await;
+    let Some(dirs) = dirs::<3>(ASKED) else { return };
+    let replicas = served(&dirs).await;
     let proxy = before(&replicas.each_ref()).await;
     for round in 1..=4 {
         let asked = next(&proxy, &replicas[0], "tools/call", with_elicitation(call_ask())).await;
@@ -186,49 +186,49 @@ async fn a_client_behind_a_proxy_answers_its_question_and_the_call_runs_once() {
         let replayed = next(&proxy, &replicas[0], "tools/call", again(&asked, Some(&yes()))).await;
         assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
         let runs =
-            labs.iter().filter(|lab| was_called(lab)).map(|lab| lab.read("home/called").lines().count());
+            dirs.iter().filter(|dir| was_called(dir)).map(|dir| dir.read("home/called").lines().count());
         assert_eq!(runs.sum::<usize>(), round);
     }
 }
 
 #[tokio::test]
 async fn a_call_that_had_not_begun_in_a_replica_that_was_killed_is_asked_again_and_runs_in_another() {
-    let Some(labs) = labs::<2>(ASKED) else { return };
-    let [mut killed, survivor] = served(&labs).await;
+    let Some(dirs) = dirs::<2>(ASKED) else { return };
+    let [mut killed, survivor] = served(&dirs).await;
     let asked = ask(&killed).await;
     killed.child.kill().await.unwrap();
     let asked_again = survivor.modern(&[], "tools/call", again(&asked, Some(&yes()))).await;
     assert_eq!(asked_again["result"]["resultType"], "input_required", "{asked_again}");
-    assert!(!was_called(&labs[1]));
+    assert!(!was_called(&dirs[1]));
     let done = survivor.modern(&[], "tools/call", again(&asked_again, Some(&yes()))).await;
     assert_eq!(text(&done), "done", "{done}");
-    assert_eq!(labs[1].read("home/called"), "ask\n");
-    assert!(!was_called(&labs[0]));
+    assert_eq!(dirs[1].read("home/called"), "ask\n");
+    assert!(!was_called(&dirs[0]));
 }
 
 #[tokio::test]
 async fn a_call_that_had_begun_in_a_replica_that_was_killed_is_not_repeated() {
-    let Some(labs) = labs::<2>(ASKED) else { return };
-    let labs = labs.map(|lab| lab.with_file("server.sh", mcp_script(WAITS)));
-    let mut killed = Served::start(&labs[0], &[]).await;
-    let (survivor, key) = start(&labs[1]).await;
+    let Some(dirs) = dirs::<2>(ASKED) else { return };
+    let dirs = dirs.map(|dir| dir.with_file("server.sh", mcp_script(WAITS)));
+    let mut killed = Served::start(&dirs[0], &[]).await;
+    let (survivor, key) = start(&dirs[1]).await;
     let cookie = operator(&survivor, &key).await;
     survivor.get("/", &[("cookie", &cookie)]).await;
     let asked = ask(&killed).await;
     let page = page_with(&survivor, &cookie, "team.ask").await;
     send(&survivor, "/answer", &[("cookie", &cookie)], &once(&page)).await;
-    until_called(&labs[0]).await;
+    until_called(&dirs[0]).await;
     killed.child.kill().await.unwrap();
     let lost = survivor.modern(&[], "tools/call", again(&asked, None)).await;
     assert!(text(&lost).contains("outcome_unknown"), "{lost}");
-    assert!(!was_called(&labs[1]));
-    let_go(&labs[0]);
+    assert!(!was_called(&dirs[1]));
+    let_go(&dirs[0]);
 }
 
 #[tokio::test]
 async fn a_session_of_an_earlier_client_is_used_at_any_replica_and_ends_with_its_own() {
-    let Some(labs) = labs::<2>(GRANTED) else { return };
-    let [mut owns, other] = served(&labs).await;
+    let Some(dirs) = dirs::<2>(GRANTED) else { return };
+    let [mut owns, other] = served(&dirs).await;
     let [session, lost] = [owns.session(&[], json!({})).await, owns.session(&[], json!({})).await];
     let of = |session| [("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")];
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call_ask()}).to_string();
@@ -237,8 +237,8 @@ async fn a_session_of_an_earlier_client_is_used_at_any_replica_and_ends_with_its
     read_until(&mut events, "text/event-stream").await;
     let answered = other.post(&of(&session), &call).await;
     assert_eq!(text(&answered.message()), "done", "{answered:#?}");
-    assert_eq!(labs[0].read("home/called"), "ask\n");
-    assert!(!was_called(&labs[1]));
+    assert_eq!(dirs[0].read("home/called"), "ask\n");
+    assert!(!was_called(&dirs[1]));
 
     let [id, version] = of(&session);
     let forged = owns.post(&[id, version, ("toolcrib-handoff", "00ff")], &call).await;
@@ -257,9 +257,9 @@ async fn a_session_of_an_earlier_client_is_used_at_any_replica_and_ends_with_its
 
 #[tokio::test]
 async fn a_handle_of_one_replica_is_read_at_another() {
-    let Some(labs) = labs::<2>(GRANTED) else { return };
-    let labs = labs.map(|lab| lab.with_file("server.sh", mcp_script(LONG)));
-    let [makes, reads] = served(&labs).await;
+    let Some(dirs) = dirs::<2>(GRANTED) else { return };
+    let dirs = dirs.map(|dir| dir.with_file("server.sh", mcp_script(LONG)));
+    let [makes, reads] = served(&dirs).await;
     let made = makes.modern(&[], "tools/call", call_ask()).await;
     let shown = text(&made);
     let at = shown.find("r_").unwrap_or_else(|| panic!("no handle: {made}"));
@@ -274,9 +274,9 @@ async fn a_handle_of_one_replica_is_read_at_another() {
 
 #[tokio::test]
 async fn the_clients_of_all_replicas_see_the_same_tools() {
-    let Some(labs) = labs::<3>(GRANTED) else { return };
+    let Some(dirs) = dirs::<3>(GRANTED) else { return };
     let mut lists = Vec::new();
-    for replica in &served(&labs).await {
+    for replica in &served(&dirs).await {
         let reply = replica.modern_reply(&[], "tools/list", json!({})).await;
         lists.push(reply.body);
     }
@@ -286,11 +286,11 @@ async fn the_clients_of_all_replicas_see_the_same_tools() {
 
 #[tokio::test]
 async fn a_replica_that_loses_the_store_answers_calls_that_need_none_and_says_so() {
-    let Some(labs) = labs::<1>("{default_policy: approve, grant: [{module: hello}]}") else { return };
-    let store = labs[0].environment("STORE_URL");
+    let Some(dirs) = dirs::<1>("{default_policy: approve, grant: [{module: hello}]}") else { return };
+    let store = dirs[0].environment("STORE_URL");
     let (database, _) = store.split_once('?').unwrap_or((&store, ""));
     let name = database.rsplit('/').next().unwrap().to_owned();
-    let [replica] = served(&labs).await;
+    let [replica] = served(&dirs).await;
     let ready = replica.get("/readyz", &[]).await;
     assert_eq!((ready.status, ready.body.trim()), (200, "ready"));
     let server = std::env::var("TOOLCRIB_TEST_POSTGRES").unwrap();
@@ -302,7 +302,7 @@ async fn a_replica_that_loses_the_store_answers_calls_that_need_none_and_says_so
     assert_eq!(text(&greeted), "Hello, Ada!");
     let refused = replica.modern(&[], "tools/call", with_elicitation(call_ask())).await;
     assert!(refused["error"]["message"].as_str().unwrap_or_default().contains("postgres://"), "{refused}");
-    assert!(!was_called(&labs[0]));
+    assert!(!was_called(&dirs[0]));
     let told = async || {
         let ready = replica.get("/readyz", &[]).await;
         ready.body.contains("without its store")

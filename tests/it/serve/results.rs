@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::Served;
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// A server with a resource, and a tool for each kind of content.
 const SCRIPT: &str = r#"
@@ -39,7 +39,7 @@ const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUg==";
 
 /// The app, served, and a session of a client.
 struct Client {
-    _lab: Lab,
+    _lab: TestDir,
     served: Served,
     session: String,
 }
@@ -51,10 +51,10 @@ tools:
   registry: [{type: mcp, namespace: odd, command: [sh, server.sh], cwd: .}]
   capabilities: {default_policy: grant}
 ";
-        let lab = Lab::with_app(app).with_file("server.sh", SCRIPT);
-        let served = Served::start(&lab, &[]).await;
+        let dir = TestDir::with_app(app).with_file("server.sh", SCRIPT);
+        let served = Served::start(&dir, &[]).await;
         let session = served.session(&[], json!({})).await;
-        Self { _lab: lab, served, session }
+        Self { _lab: dir, served, session }
     }
 
     async fn ask(&self, method: &str, params: Value) -> Value {

@@ -41,14 +41,14 @@ fn new_database_of(server: &str) -> Option<String> {
 
 /// Runs a statement in a database. Returns the rows, whose columns are separated by `|`.
 pub(crate) fn query(database: &str, sql: &str) -> Result<Vec<String>, String> {
-    let ran = Command::new("psql")
+    let run_output = Command::new("psql")
         .args([database, "--quiet", "--no-psqlrc", "--tuples-only", "--no-align", "--command", sql])
         .output()
         .unwrap();
-    if !ran.status.success() {
-        return Err(String::from_utf8_lossy(&ran.stderr).into_owned());
+    if !run_output.status.success() {
+        return Err(String::from_utf8_lossy(&run_output.stderr).into_owned());
     }
-    Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
+    Ok(String::from_utf8_lossy(&run_output.stdout).lines().map(str::to_owned).collect())
 }
 
 /// Kills the server of a database as a power failure would.

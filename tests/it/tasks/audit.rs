@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use super::{Served, lab_with_store, run, until};
-use crate::support::{Lab, kill_server, new_database, new_database_of_victim, query, until_rows};
+use crate::support::{TestDir, kill_server, new_database, new_database_of_victim, query, until_rows};
 
 /// The records by call: how many calls there are, and how many records of them.
 const RECORDS: &str = "SELECT COUNT(DISTINCT record->>'arguments_hash'), COUNT(*) FROM toolcrib_audit
@@ -55,13 +55,13 @@ impl Forwarder {
 }
 
 /// An app whose audit records are in its store.
-fn lab(url: &str, audit: &str) -> Lab {
-    let lab = lab_with_store("{default_policy: grant}", "'${STORE_URL}'", "");
-    let app = lab.read("app.yaml").replace(
+fn dir(url: &str, audit: &str) -> TestDir {
+    let dir = lab_with_store("{default_policy: grant}", "'${STORE_URL}'", "");
+    let app = dir.read("app.yaml").replace(
         "audit: {path: audit.jsonl}",
         &format!("audit: {{path: audit.spool, store: true{audit}}}\nmodules: {{hello: {{}}}}"),
     );
-    lab.with_file("app.yaml", app).with_variable("STORE_URL", url)
+    dir.with_file("app.yaml", app).with_variable("STORE_URL", url)
 }
 
 /// Makes calls with different arguments.
@@ -72,23 +72,23 @@ async fn greet(served: &mut Served, numbers: std::ops::Range<usize>) {
     }
 }
 
-fn spooled(lab: &Lab) -> usize {
-    lab.read("audit.spool").lines().count()
+fn spooled(dir: &TestDir) -> usize {
+    dir.read("audit.spool").lines().count()
 }
 
 #[tokio::test]
 async fn the_records_of_all_processes_are_in_the_store_once() {
     let Some(url) = new_database() else { return };
-    let labs = [lab(&url, ""), lab(&url, ", required: true")];
-    let mut served = [Served::start(&labs[0]).await, Served::start(&labs[1]).await];
+    let dirs = [dir(&url, ""), dir(&url, ", required: true")];
+    let mut served = [Served::start(&dirs[0]).await, Served::start(&dirs[1]).await];
     greet(&mut served[0], 0..20).await;
     greet(&mut served[1], 20..40).await;
-    let called = run(&labs[0], ["call", "app.yaml", "hello.say_hello", r#"{"name": "Grace"}"#]).await;
+    let called = run(&dirs[0], ["call", "app.yaml", "hello.say_hello", r#"{"name": "Grace"}"#]).await;
     called.expect(0);
     for served in served {
         served.end().await;
     }
-    assert!(labs.iter().all(|lab| spooled(lab) == 0), "what is in the store is not in the file");
+    assert!(dirs.iter().all(|dir| spooled(dir) == 0), "what is in the store is not in the file");
     // A digest has the key of its process. Required records are there before and behind the call.
     assert_eq!(query(&url, RECORDS).unwrap(), ["41|61"]);
     let tools = "SELECT DISTINCT record->>'tool', time = (record->>'time')::TIMESTAMPTZ FROM toolcrib_audit";
@@ -99,21 +99,21 @@ async fn the_records_of_all_processes_are_in_the_store_once() {
 async fn records_wait_while_the_store_is_away_and_survive_the_process() {
     let Some(database) = new_database() else { return };
     let forwarder = Forwarder::start("127.0.0.1:0", &database).await;
-    let lab = lab(&forwarder.url(&database), "");
-    let mut served = Served::start(&lab).await;
+    let dir = dir(&forwarder.url(&database), "");
+    let mut served = Served::start(&dir).await;
     greet(&mut served, 0..10).await;
     until_rows(&database, RECORDS, |rows| rows == ["10|10"]).await;
-    until("an empty spool", || spooled(&lab) == 0).await;
+    until("an empty spool", || spooled(&dir) == 0).await;
     let address = forwarder.stop().await;
     greet(&mut served, 10..30).await;
-    assert_eq!(spooled(&lab), 20);
+    assert_eq!(spooled(&dir), 20);
     served.kill().await;
     let forwarder = Forwarder::start(&address, &database).await;
-    let mut served = Served::start(&lab).await;
+    let mut served = Served::start(&dir).await;
     until_rows(&database, RECORDS, |rows| rows == ["30|30"]).await;
     greet(&mut served, 30..31).await;
     served.end().await;
-    assert_eq!((query(&database, RECORDS).unwrap(), spooled(&lab)), (vec!["31|31".to_owned()], 0));
+    assert_eq!((query(&database, RECORDS).unwrap(), spooled(&dir)), (vec!["31|31".to_owned()], 0));
     forwarder.stop().await;
 }
 
@@ -121,15 +121,15 @@ async fn records_wait_while_the_store_is_away_and_survive_the_process() {
 async fn a_full_spool_is_as_a_full_disk() {
     let Some(database) = new_database() else { return };
     let forwarder = Forwarder::start("127.0.0.1:0", &database).await;
-    let lab = lab(&forwarder.url(&database), ", required: true, max_bytes: 1048576");
-    let mut served = Served::start(&lab).await;
+    let dir = dir(&forwarder.url(&database), ", required: true, max_bytes: 1048576");
+    let mut served = Served::start(&dir).await;
     let address = forwarder.stop().await;
     let line = format!(
         "waiting-{} {{\"time\": \"2026-03-01T09:00:00Z\", \"text\": \"{}\"}}\n",
         1,
         "x".repeat(1_048_000)
     );
-    std::fs::write(lab.path("audit.spool"), line).unwrap();
+    std::fs::write(dir.path("audit.spool"), line).unwrap();
     let mut refused = json!(null);
     // There is room for few records.
     for _ in 0..10 {
@@ -137,7 +137,7 @@ async fn a_full_spool_is_as_a_full_disk() {
     }
     assert!(refused.to_string().contains("no call runs without a record of it"), "{refused}");
     let forwarder = Forwarder::start(&address, &database).await;
-    until("an empty spool", || spooled(&lab) == 0).await;
+    until("an empty spool", || spooled(&dir) == 0).await;
     greet(&mut served, 0..1).await;
     served.end().await;
     forwarder.stop().await;
@@ -146,8 +146,8 @@ async fn a_full_spool_is_as_a_full_disk() {
 #[tokio::test]
 async fn records_are_in_the_store_once_though_its_server_is_killed_while_they_are_sent() {
     let Some(url) = new_database_of_victim() else { return };
-    let lab = lab(&url, "");
-    let mut served = Served::start(&lab).await;
+    let dir = dir(&url, "");
+    let mut served = Served::start(&dir).await;
     for round in 0..3 {
         greet(&mut served, round * 100..round * 100 + 50).await;
         kill_server(&url);
@@ -156,5 +156,5 @@ async fn records_are_in_the_store_once_though_its_server_is_killed_while_they_ar
         until_rows(&url, RECORDS, |rows| rows == [format!("{all}|{all}")]).await;
     }
     served.end().await;
-    assert_eq!(spooled(&lab), 0);
+    assert_eq!(spooled(&dir), 0);
 }

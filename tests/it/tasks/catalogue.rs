@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::Served;
-use crate::support::{Lab, PATIENCE, mcp_script, new_database};
+use crate::support::{PATIENCE, TestDir, mcp_script, new_database};
 
 const APP: &str = "
 tools:
@@ -29,8 +29,8 @@ fn list(names: &[&str]) -> String {
     json!({"tools": names.iter().map(tool).collect::<Vec<_>>()}).to_string()
 }
 
-fn starts(lab: &Lab) -> usize {
-    std::fs::read_to_string(lab.path("home/starts")).map_or(0, |text| text.lines().count())
+fn starts(dir: &TestDir) -> usize {
+    std::fs::read_to_string(dir.path("home/starts")).map_or(0, |text| text.lines().count())
 }
 
 async fn names(served: &mut Served) -> Vec<String> {
@@ -45,16 +45,16 @@ async fn a_new_replica_takes_the_tools_of_the_others_and_loads_them_when_it_is_l
     let folder = tempfile::tempdir().unwrap();
     let tools = folder.path().join("tools");
     std::fs::write(&tools, list(&["one"])).unwrap();
-    let labs = [(); 2].map(|()| {
-        let lab = Lab::with_app(APP).with_file("server.sh", server(&tools));
-        lab.with_variable("STORE_URL", url.clone())
+    let dirs = [(); 2].map(|()| {
+        let dir = TestDir::with_app(APP).with_file("server.sh", server(&tools));
+        dir.with_variable("STORE_URL", url.clone())
     });
-    let mut first = Served::start(&labs[0]).await;
-    assert_eq!((names(&mut first).await, starts(&labs[0])), (vec!["one".to_owned()], 1));
+    let mut first = Served::start(&dirs[0]).await;
+    assert_eq!((names(&mut first).await, starts(&dirs[0])), (vec!["one".to_owned()], 1));
     std::fs::write(&tools, list(&["one", "two"])).unwrap();
-    let mut second = Served::start(&labs[1]).await;
+    let mut second = Served::start(&dirs[1]).await;
     assert_eq!(names(&mut second).await, ["one"], "all replicas have the same tools");
-    assert_eq!(starts(&labs[1]), 0, "it is ready without the server");
+    assert_eq!(starts(&dirs[1]), 0, "it is ready without the server");
     let called = second.call("team__one", json!({})).await;
     assert_eq!(called, "one was called");
     assert_eq!(names(&mut second).await, ["one"]);

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Served, begun, lab, until};
-use crate::support::Lab;
+use super::{Served, begun, dir, until};
+use crate::support::TestDir;
 
 /// Ways by which a tool is run later.
 const WAYS: [&str; 4] = ["background_run", "watch_start", "schedule_once", "schedule_action_of_watch"];
 
 /// The records of calls of the tool.
-fn recorded(lab: &Lab) -> Vec<Value> {
-    let text = std::fs::read_to_string(lab.path("audit.jsonl")).unwrap_or_default();
+fn recorded(dir: &TestDir) -> Vec<Value> {
+    let text = std::fs::read_to_string(dir.path("audit.jsonl")).unwrap_or_default();
     let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     records.filter(|record| record["tool"] == "shop::make").collect()
 }
@@ -31,11 +31,11 @@ async fn go(served: &mut Served, way: &str) -> Value {
 #[tokio::test]
 async fn a_tool_that_may_be_used_runs_by_every_way() {
     for way in WAYS {
-        let lab = lab("{default_policy: grant}", "");
-        let mut served = Served::start(&lab).await;
+        let dir = dir("{default_policy: grant}", "");
+        let mut served = Served::start(&dir).await;
         let told = go(&mut served, way).await;
-        until(&format!("{way}: {told:#}"), || begun(&lab).keys().any(|run| run.starts_with("make "))).await;
-        until("its record", || recorded(&lab).iter().any(|record| record["outcome"] == "ok")).await;
+        until(&format!("{way}: {told:#}"), || begun(&dir).keys().any(|run| run.starts_with("make "))).await;
+        until("its record", || recorded(&dir).iter().any(|record| record["outcome"] == "ok")).await;
         served.end().await;
     }
 }
@@ -44,19 +44,19 @@ async fn a_tool_that_may_be_used_runs_by_every_way() {
 async fn a_tool_that_is_denied_runs_by_no_way_and_each_attempt_is_recorded() {
     for way in WAYS {
         let rules = "{default_policy: grant, deny: [{module: shop, actions: [make]}]}";
-        let lab = lab(rules, "");
-        let mut served = Served::start(&lab).await;
+        let dir = dir(rules, "");
+        let mut served = Served::start(&dir).await;
         let told = go(&mut served, way).await;
         // Where it is not refused at once, it is when it runs, and there is a record of that.
         if told.get("kind").is_none() {
             until(&format!("{way}: {told:#}"), || {
-                recorded(&lab).iter().any(|record| record["decision"] == "deny")
+                recorded(&dir).iter().any(|record| record["decision"] == "deny")
             })
             .await;
         }
         served.end().await;
-        assert!(!begun(&lab).keys().any(|run| run.starts_with("make ")), "{way}");
-        assert!(recorded(&lab).iter().all(|record| record["outcome"] != "ok"), "{way}");
+        assert!(!begun(&dir).keys().any(|run| run.starts_with("make ")), "{way}");
+        assert!(recorded(&dir).iter().all(|record| record["outcome"] != "ok"), "{way}");
     }
 }
 
@@ -64,33 +64,33 @@ async fn a_tool_that_is_denied_runs_by_no_way_and_each_attempt_is_recorded() {
 async fn a_tool_that_needs_approval_and_has_nobody_to_ask_runs_by_no_way() {
     for way in WAYS {
         let rules = "{default_policy: grant, approve: [{module: shop, actions: [make]}]}";
-        let lab = lab(rules, "");
-        let mut served = Served::start(&lab).await;
+        let dir = dir(rules, "");
+        let mut served = Served::start(&dir).await;
         let told = go(&mut served, way).await;
         if told.get("kind").is_none() {
-            until(&format!("{way}: {told:#}"), || !recorded(&lab).is_empty()).await;
+            until(&format!("{way}: {told:#}"), || !recorded(&dir).is_empty()).await;
         }
         served.end().await;
-        assert!(!begun(&lab).keys().any(|run| run.starts_with("make ")), "{way}");
+        assert!(!begun(&dir).keys().any(|run| run.starts_with("make ")), "{way}");
     }
 }
 
 #[tokio::test]
 async fn a_grant_that_is_taken_back_stops_the_next_run() {
-    let lab = lab("{default_policy: grant}", "");
-    let mut served = Served::start(&lab).await;
+    let dir = dir("{default_policy: grant}", "");
+    let mut served = Served::start(&dir).await;
     let scheduled = served.schedule("shop.make", "in 2s").await;
     served.end().await;
-    let app = lab.read("app.yaml").replace(
+    let app = dir.read("app.yaml").replace(
         "{default_policy: grant}",
         "{default_policy: grant, deny: [{module: shop, actions: [make]}]}",
     );
-    std::fs::write(lab.path("app.yaml"), app).unwrap();
-    let served = Served::start(&lab).await;
-    until("the run that is denied", || recorded(&lab).iter().any(|record| record["decision"] == "deny"))
+    std::fs::write(dir.path("app.yaml"), app).unwrap();
+    let served = Served::start(&dir).await;
+    until("the run that is denied", || recorded(&dir).iter().any(|record| record["decision"] == "deny"))
         .await;
-    assert_eq!(begun(&lab).len(), 0);
-    let standing = super::tasks(&lab).await;
+    assert_eq!(begun(&dir).len(), 0);
+    let standing = super::tasks(&dir).await;
     assert_eq!(standing[&scheduled]["last_run"]["outcome"], "failed", "{standing:#?}");
     served.end().await;
 }
@@ -123,14 +123,14 @@ async fn a_program_of_a_skill_runs_by_each_way_only_as_policy_lets_it() {
     let denied = "{default_policy: grant, deny: [{module: handwork}]}";
     for (rules, runs) in [("{default_policy: grant}", 3), (denied, 0)] {
         let manifest = "name: handwork\ndescription: Work by hand.\ntools:\n  - name: carve\n    description: Carves.\n    argv: [sh, carve.sh]\n    risk: medium\n";
-        let lab = lab(rules, "")
+        let dir = dir(rules, "")
             .with_file("skills/handwork/SKILL.md", "---\ndescription: Work by hand.\n---\nCarve.\n")
             .with_file("skills/handwork/toolcrib.yaml", manifest)
             .with_file("skills/handwork/carve.sh", "echo \"begin carve $$\" >> ../../effects.txt\n");
-        let mut served = Served::start(&lab).await;
+        let mut served = Served::start(&dir).await;
         go_by_each_way(&mut served, "handwork.carve", &json!({})).await;
         served.end().await;
-        assert_eq!(begun(&lab).len(), runs, "{rules}");
+        assert_eq!(begun(&dir).len(), runs, "{rules}");
     }
 }
 
@@ -151,16 +151,16 @@ async fn an_app_that_is_called_does_by_each_way_only_what_both_policies_let_it()
         );
         let turns = "turns:\n  - calls: [{name: shop__make, arguments: {}}]\n  - text: Done.\n";
         let note = "echo \"begin $1 $$\" >> ../effects.txt\n";
-        let lab = lab(outer, "")
+        let dir = dir(outer, "")
             .with_file("shop/note.sh", note)
             .with_file("inner/app.yaml", &app)
             .with_file("inner/turns.yaml", turns);
-        let config = lab.read("app.yaml").replace(
+        let config = dir.read("app.yaml").replace(
             "tools:\n",
             "tools:\n  apps: {inner: {path: inner/app.yaml, description: Makes things.}}\n",
         );
-        std::fs::write(lab.path("app.yaml"), config).unwrap();
-        let mut served = Served::start(&lab).await;
+        std::fs::write(dir.path("app.yaml"), config).unwrap();
+        let mut served = Served::start(&dir).await;
         go_by_each_way(
             &mut served,
             "context_builder.call_app",
@@ -168,6 +168,6 @@ async fn an_app_that_is_called_does_by_each_way_only_what_both_policies_let_it()
         )
         .await;
         served.end().await;
-        assert_eq!(begun(&lab).len(), runs, "{outer} {inner}");
+        assert_eq!(begun(&dir).len(), runs, "{outer} {inner}");
     }
 }

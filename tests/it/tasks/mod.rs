@@ -6,7 +6,7 @@ mod crashes;
 mod gate;
 mod operator;
 mod replicas;
-mod together;
+mod shared_store;
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -17,7 +17,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 use toolcrib_testkit::wait_until;
 
-use crate::support::{Lab, PATIENCE, Ran, binary};
+use crate::support::{PATIENCE, RunOutput, TestDir, binary};
 
 /// Both write down when they begin and when they end. One may be run again, the other not.
 const MANIFEST: &str = r"
@@ -45,12 +45,12 @@ echo '{"made": 1}'
 "#;
 
 /// An app with these rules.
-fn lab(capabilities: &str, execution: &str) -> Lab {
+fn dir(capabilities: &str, execution: &str) -> TestDir {
     lab_with_store(capabilities, "tasks.db", execution)
 }
 
 /// An app with these rules and this store.
-fn lab_with_store(capabilities: &str, store: &str, execution: &str) -> Lab {
+fn lab_with_store(capabilities: &str, store: &str, execution: &str) -> TestDir {
     let app = format!(
         "
 tools:
@@ -61,20 +61,20 @@ execution: {{watchers: true, scheduler: true{execution}}}
 audit: {{path: audit.jsonl}}
 "
     );
-    Lab::with_app(&app).with_file("shop/toolcrib.yaml", MANIFEST).with_file("shop/note.sh", NOTE)
+    TestDir::with_app(&app).with_file("shop/toolcrib.yaml", MANIFEST).with_file("shop/note.sh", NOTE)
 }
 
 /// What the tools have written down.
-fn effects(lab: &Lab) -> Vec<String> {
-    std::fs::read_to_string(lab.path("effects.txt"))
+fn effects(dir: &TestDir) -> Vec<String> {
+    std::fs::read_to_string(dir.path("effects.txt"))
         .map(|text| text.lines().map(str::to_owned).collect())
         .unwrap_or_default()
 }
 
 /// How often each run began, by its key.
-fn begun(lab: &Lab) -> BTreeMap<String, usize> {
+fn begun(dir: &TestDir) -> BTreeMap<String, usize> {
     let mut begun = BTreeMap::new();
-    for line in effects(lab) {
+    for line in effects(dir) {
         if let Some(run) = line.strip_prefix("begin ") {
             *begun.entry(run.to_owned()).or_default() += 1;
         }
@@ -96,8 +96,8 @@ struct Served {
 }
 
 impl Served {
-    async fn start(lab: &Lab) -> Self {
-        let mut command = lab.command(binary(), &lab.path("."));
+    async fn start(dir: &TestDir) -> Self {
+        let mut command = dir.command(binary(), &dir.path("."));
         let mut child = command.args(["serve", "app.yaml", "--stdio"]).stdin(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut served = Self { child, input, output: BufReader::new(output).lines(), requests: 0 };
@@ -163,14 +163,14 @@ impl Served {
 }
 
 /// Runs the binary beside one that serves.
-async fn run<const N: usize>(lab: &Lab, arguments: [&str; N]) -> Ran {
-    let output = lab.command(binary(), &lab.path(".")).args(arguments).output();
-    Ran::new(&timeout(PATIENCE, output).await.expect("it ends").unwrap())
+async fn run<const N: usize>(dir: &TestDir, arguments: [&str; N]) -> RunOutput {
+    let output = dir.command(binary(), &dir.path(".")).args(arguments).output();
+    RunOutput::new(&timeout(PATIENCE, output).await.expect("it ends").unwrap())
 }
 
 /// How all tasks stand, as an operator sees them: by id the kind and the state.
-async fn tasks(lab: &Lab) -> BTreeMap<String, Value> {
-    let listed = run(lab, ["tasks", "app.yaml", "--json"]).await.expect(0).json();
+async fn tasks(dir: &TestDir) -> BTreeMap<String, Value> {
+    let listed = run(dir, ["tasks", "app.yaml", "--json"]).await.expect(0).json();
     let ids = ["task_id", "watcher_id", "schedule_id"];
     let tasks = listed["tasks"].as_array().unwrap().iter();
     tasks

@@ -3,19 +3,19 @@
 use serde_json::{Value, json};
 
 use super::{Served, begun, lab_with_store, run, tasks, until};
-use crate::support::{Lab, new_database};
+use crate::support::{TestDir, new_database};
 
-fn replica(url: &str) -> Lab {
+fn replica(url: &str) -> TestDir {
     lab_with_store("{default_policy: grant}", "'${STORE_URL}'", "").with_variable("STORE_URL", url)
 }
 
 #[tokio::test]
 async fn each_run_is_made_by_one_of_the_replicas() {
     let Some(url) = new_database() else { return };
-    let labs = [replica(&url), replica(&url), replica(&url)];
+    let dirs = [replica(&url), replica(&url), replica(&url)];
     let mut served = Vec::new();
-    for lab in &labs {
-        served.push(Served::start(lab).await);
+    for dir in &dirs {
+        served.push(Served::start(dir).await);
     }
     let mut all = 0;
     for _ in 0..4 {
@@ -24,7 +24,7 @@ async fn each_run_is_made_by_one_of_the_replicas() {
             all += 1;
         }
     }
-    let runs = || labs.iter().flat_map(begun).collect::<Vec<_>>();
+    let runs = || dirs.iter().flat_map(begun).collect::<Vec<_>>();
     until("all runs", || runs().len() == all).await;
     for replica in served {
         replica.end().await;
@@ -62,8 +62,8 @@ async fn an_operator_on_any_machine_lists_and_cancels() {
 
 #[tokio::test]
 async fn a_store_that_cannot_be_reached_at_start_is_an_error_without_its_password() {
-    let lab = replica("postgres://ada:open-sesame-1234@127.0.0.1:1/tasks");
-    let served = lab.run(["tasks", "app.yaml", "--json"]).await;
+    let dir = replica("postgres://ada:open-sesame-1234@127.0.0.1:1/tasks");
+    let served = dir.run(["tasks", "app.yaml", "--json"]).await;
     assert!(served.report().contains("postgres://127.0.0.1:1/tasks"), "{served:?}");
     assert!(!served.report().contains("open-sesame"), "{served:?}");
     assert_ne!(served.json(), Value::Null);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{Amount, ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, Reservation, RunBudget, ToolCaller};
 use tracing::Instrument as _;
 
@@ -22,7 +22,7 @@ use crate::budget::admit;
 use crate::chat::{ChatReply, ChatRequest, Piece, ToolChoice};
 use crate::journal::Entry;
 use crate::notifications::{MAX_NOTES, NotificationQueue};
-use crate::{Amount, ChatModel, Error, Journal, Message};
+use crate::{ChatModel, Error, Journal, Message};
 
 /// The time that a cancelled call has to return its result.
 const GRACE: Duration = Duration::from_secs(2);

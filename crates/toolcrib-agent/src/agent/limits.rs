@@ -4,8 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
-
-use crate::{Amount, Resource};
+use toolcrib_model::{Amount, Resource};
 
 /// The default number of turns of a run. Successful tasks take fewer than twenty.
 pub const DEFAULT_MAX_TURNS: u32 = 50;
@@ -35,6 +34,19 @@ pub(crate) const LAST_ANSWER_TIME: Duration = Duration::from_mins(1);
 
 /// The default size of a result as the model reads it, in bytes; about 16,000 tokens.
 pub const DEFAULT_MAX_RESULT_BYTES: usize = 64 * 1024;
+
+/// The number of read-only calls that run concurrently.
+pub const MAX_PARALLEL_CALLS: usize = 8;
+
+/// After how many identical calls among the last [`REPEAT_WINDOW`] the run is ended.
+pub const STOP_AFTER_REPEATS: usize = 8;
+
+/// The number of past calls that are compared.
+pub const REPEAT_WINDOW: usize = 20;
+
+/// The default share of the context window above which a conversation is compacted. The rest leaves space for the answer, and
+/// for an estimate that is wrong by a quarter.
+pub const DEFAULT_COMPACT_AT: f64 = 0.75;
 
 /// The limits of a run. A run that reaches one of them asks the model once more, to answer without tools.
 ///
@@ -103,7 +115,7 @@ pub enum Limit {
     Turns,
     /// [`RunLimits::max_calls`].
     Calls,
-    /// The same call again and again: [`STOP_AFTER_REPEATS`](crate::STOP_AFTER_REPEATS).
+    /// The same call again and again: [`STOP_AFTER_REPEATS`].
     Repeats,
     /// [`RunLimits::max_failures`].
     Failures,

@@ -9,11 +9,11 @@ mod conversation;
 mod conversation_repair;
 mod driver;
 pub mod limits;
-mod observer;
+pub mod observer;
 mod offered_tools;
 mod pictures;
 mod repetition;
-mod report;
+pub mod report;
 mod result_text;
 mod runtime_notes;
 mod settings;
@@ -36,17 +36,15 @@ use self::state::RunState;
 use crate::notifications::NotificationQueue;
 use crate::{Budget, ChatModel, Journal};
 
-pub use self::compaction::DEFAULT_COMPACT_AT;
 pub use self::conversation::Conversation;
-pub use self::limits::{Limit, RunLimits};
-pub use self::observer::{Compacted, Observer};
-pub use self::repetition::{REPEAT_WINDOW, STOP_AFTER_REPEATS};
-pub use self::report::{CallRecord, MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES, Outcome, RunReport, Spent};
+pub use self::limits::RunLimits;
+pub(crate) use self::limits::{Limit, MAX_PARALLEL_CALLS};
+pub(crate) use self::observer::Compacted;
+pub use self::observer::Observer;
+pub(crate) use self::report::MAX_REPORTED_NOTICES;
+pub use self::report::{Outcome, RunReport};
 pub use self::settings::AgentSettings;
 pub(crate) use conversation::extend_last;
-
-/// The number of read-only calls that run concurrently.
-pub const MAX_PARALLEL_CALLS: usize = 8;
 
 /// An agent: a model's instructions, the tools that it is offered, and the limits of its runs.
 #[derive(Clone)]

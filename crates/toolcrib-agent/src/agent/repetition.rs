@@ -5,14 +5,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use toolcrib_model::tool::DiscoveryStep;
 
+use super::limits::{REPEAT_WINDOW, STOP_AFTER_REPEATS};
+
 /// After how many identical calls in a row the model is told so.
 pub(crate) const NOTE_AFTER_REPEATS: usize = 3;
-
-/// After how many identical calls among the last [`REPEAT_WINDOW`] the run is ended.
-pub const STOP_AFTER_REPEATS: usize = 8;
-
-/// The number of past calls that are compared.
-pub const REPEAT_WINDOW: usize = 20;
 
 /// The response to a repeated call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

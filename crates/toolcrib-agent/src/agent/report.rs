@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use toolcrib_schema::Repair;
 
+use toolcrib_model::Amount;
+
 use super::limits::Limit;
-use super::repetition::STOP_AFTER_REPEATS;
+use super::limits::STOP_AFTER_REPEATS;
+use crate::Error;
 use crate::chat::{REFUSAL, Usage, is_zero, millionths, units};
-use crate::{Amount, Error};
 
 /// The number of calls in a report: the last ones.
 pub const MAX_REPORTED_CALLS: usize = 1_000;

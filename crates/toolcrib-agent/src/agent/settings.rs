@@ -8,7 +8,7 @@ use toolcrib_model::tool::DiscoveryStep;
 use toolcrib_prompt::injection::DEFAULT_CONTEXT_WINDOW;
 use toolcrib_prompt::{OfferedTool, Plan, Reveals, WireNames};
 
-use super::compaction::DEFAULT_COMPACT_AT;
+use super::limits::DEFAULT_COMPACT_AT;
 use super::limits::RunLimits;
 use crate::chat::{OutputSchema, ToolChoice, ToolFunction};
 

@@ -11,7 +11,6 @@ use toolcrib_model::text::ellipsize_chars;
 use super::Endpoint;
 use super::context_overflow::is_overflow;
 use super::settings::MAX_RETRY_DELAY;
-use super::transport::Exchange;
 use crate::Error;
 
 /// The header of some servers in addition to `Retry-After`, which has seconds only.
@@ -45,14 +44,13 @@ const STATUSES: [(&str, u16); 12] = [
     ("overloaded_error", 529),
 ];
 
-/// Returns the error of an answer with a status of failure.
+/// Returns the error of an answer with a status of failure, from the endpoint at this URL.
 pub(super) fn refusal(
-    exchange: &Exchange<'_>,
+    (endpoint, url): (&Endpoint, String),
     status: StatusCode,
     headers: &HeaderMap,
     body: &[u8],
 ) -> Error {
-    let (endpoint, url) = (exchange.endpoint, exchange.shown.clone());
     let text = String::from_utf8_lossy(body);
     let body = match serde_json::from_slice::<Value>(body).unwrap_or_default() {
         // Gemini sends a list of one to a client that asked for a stream.
@@ -120,8 +118,7 @@ fn status_of(error: &Value) -> Option<u16> {
 }
 
 /// Returns the error of an answer that holds one under a status of success, as streams do that fail on their way.
-pub(super) fn refusal_within(exchange: &Exchange<'_>, error: &Value) -> Error {
-    let (endpoint, url) = (exchange.endpoint, exchange.shown.clone());
+pub(super) fn refusal_within((endpoint, url): (&Endpoint, String), error: &Value) -> Error {
     let status = status_of(error);
     let message = message_of(error).map_or_else(|| error.to_string(), ToOwned::to_owned);
     if is_overflow(status.unwrap_or(StatusCode::OK.as_u16()), error, &message) {

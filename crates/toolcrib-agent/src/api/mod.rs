@@ -21,6 +21,7 @@ mod server_profile;
 mod settings;
 mod tool_options;
 mod transport;
+mod vertex;
 mod wire_format;
 
 #[cfg(test)]
@@ -203,7 +204,7 @@ impl Exchange<'_> {
     fn fault(&self, fault: Fault) -> Error {
         let url = self.shown.clone();
         match fault {
-            Fault::Error(error) => refusal_within(self, &error),
+            Fault::Error(error) => refusal_within((self.endpoint, self.shown.clone()), &error),
             Fault::NotAReply(reason) => self.not_a_reply(&reason),
             Fault::Interrupted(reason) => Error::Interrupted { url, reason: reason.to_owned() },
             Fault::TooLarge { limit, unit } => Error::TooLarge { url, limit, unit },

@@ -67,7 +67,7 @@ impl<'a> Exchange<'a> {
             let headers = response.headers().clone();
             if !status.is_success() {
                 let body = beginning(response, wait).await;
-                return Err(refusal(self, status, &headers, &body));
+                return Err(refusal((endpoint, self.shown.clone()), status, &headers, &body));
             }
             if let Some(coding) = headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
                 let reason = format!("its content encoding is {coding:?}, which was not requested");

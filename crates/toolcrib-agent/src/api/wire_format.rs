@@ -7,15 +7,13 @@ use toolcrib_model::Secret;
 use url::Url;
 
 use super::assembly::Assemble;
+use super::vertex::is_vertex;
 use super::{Endpoint, anthropic, chat_completions, gemini, responses};
 use crate::Error;
 use crate::chat::{ChatRequest, RequestOptions, ResponseFormat};
 
 /// The revision of the Messages API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
-
-/// The end of the path of the models of Anthropic on Vertex AI.
-const VERTEX_PUBLISHER: &str = "/publishers/anthropic";
 
 /// The path of models below a base URL.
 const MODELS: &str = "models";
@@ -167,11 +165,6 @@ impl WireFormat {
         let problem = format!("`{own}` is not set by `extra`: the request has it already; remove it");
         Some(("extra", problem))
     }
-}
-
-/// Returns true for the models of Anthropic on Vertex AI, which have the model in the address of a request.
-pub(super) fn is_vertex(base: &Url) -> bool {
-    base.path().trim_end_matches('/').ends_with(VERTEX_PUBLISHER)
 }
 
 /// Returns the path of a model. One of a tuning or of a publisher has its path in its name.

@@ -17,7 +17,8 @@ use toolcrib_port::{Reservation, RunBudget};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use toolcrib_agent::{Amount, Budget, Resource};
+/// use toolcrib_agent::Budget;
+/// use toolcrib_model::{Amount, Resource};
 /// use toolcrib_port::RunBudget;
 ///
 /// let first = Arc::new(Budget::new(Amount { tokens: 1_000, cost: 500, calls: 2 }));

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use toolcrib_model::Amount;
+
 use super::encoded_prefix::EncodedPrefix;
 use super::message::{ProviderItems, RequestedCall, ToolFunction};
 use super::options::RequestOptions;
 use super::output_schema::OutputSchema;
-use crate::{Amount, Error, Message};
+use crate::{Error, Message};
 
 /// A piece of a streamed reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,8 +13,9 @@ use std::io;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use crate::Message;
 use crate::chat::{Picture, RequestedCall, Usage};
-use crate::{Message, Spent};
+use crate::report::Spent;
 
 pub(crate) use restore::{Answer, OpenCall, OpenRun};
 

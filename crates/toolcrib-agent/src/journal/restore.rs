@@ -1,9 +1,11 @@
 //! From what was kept back to where a run was.
 
+use toolcrib_model::Amount;
+
 use super::Entry;
 use crate::agent::extend_last;
 use crate::chat::{Picture, RequestedCall, Usage};
-use crate::{Amount, Conversation, Message};
+use crate::{Conversation, Message};
 
 /// A run that did not end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

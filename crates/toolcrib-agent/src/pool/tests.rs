@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{Amount, ErrorKind, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call, Capabilities, Effect, Policy, Verdict};
 use toolcrib_port::{CallContext, ToolCaller, ToolEngine, ToolLoader};
 use toolcrib_prompt::system_prompt::CallStyle;
@@ -17,7 +17,7 @@ use super::arguments::MAX_TASK_CHARS;
 use super::runs::MAX_RUNNING;
 use super::{AgentFactory, AgentPool, SpawnedAgent};
 use crate::recorded::RecordedModel;
-use crate::{Agent, AgentSettings, Amount, Budget};
+use crate::{Agent, AgentSettings, Budget};
 
 /// Agents that call `desk.look` once, and say what came of it.
 struct Office;

@@ -12,7 +12,16 @@ use toolcrib_agent::api::KeySource;
 use toolcrib_model::Secret;
 use toolcrib_results::Secrets;
 
+use crate::AppFile;
+use crate::file::variables::lookup;
 use crate::secrets::SecretCommand;
+use crate::sections::agents::BrainConfig;
+
+/// Returns the key of a model's provider in the environment, or in a file of variables.
+pub(super) fn own_key(file: &AppFile, brain: &BrainConfig) -> Option<String> {
+    let name = brain.provider.key_variable()?;
+    lookup(file, name).filter(|key| !key.is_empty())
+}
 
 /// The time for which a key is used. Tokens of clouds are valid for an hour, and some commands print one that is not new.
 const LIFETIME: Duration = Duration::from_mins(5);

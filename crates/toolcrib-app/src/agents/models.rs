@@ -13,17 +13,10 @@ use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
 use toolcrib_prompt::system_prompt::CallStyle;
 
-use super::key_command::KeyCommand;
+use super::key_command::{KeyCommand, own_key};
 use super::setup::{AgentSetup, ChosenModel};
-use crate::file::variables::lookup;
 use crate::sections::agents::{AgentConfig, AuthForm, BrainConfig, PricesConfig};
-use crate::{App, AppFile, Error, expanded};
-
-/// Returns the key of a model's provider in the environment, or in a file of variables.
-pub(super) fn own_key(file: &AppFile, brain: &BrainConfig) -> Option<String> {
-    let name = brain.provider.key_variable()?;
-    lookup(file, name).filter(|key| !key.is_empty())
-}
+use crate::{App, Error, expanded};
 
 /// Returns true if the app file says where the key comes from.
 fn has_key(brain: &BrainConfig) -> bool {

@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use toolcrib_agent::api::ServerProfile;
 
-use super::models::own_key;
+use super::key_command::own_key;
 use crate::sections::agents::{AgentConfig, BrainConfig, brain_place};
 use crate::{App, AppFile};
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_agent::chat::{RecoveringModel, TextModel};
+use toolcrib_agent::limits::DEFAULT_COMPACT_AT;
 use toolcrib_agent::recorded::{MAX_RECORDING_BYTES, RecordedModel};
-use toolcrib_agent::{AgentSettings, ChatModel, DEFAULT_COMPACT_AT};
+use toolcrib_agent::{AgentSettings, ChatModel};
 use toolcrib_io::files::read_bounded;
 use toolcrib_modules::memory;
 use toolcrib_prompt::system_prompt::{CallStyle, MAX_USER_PROMPT_CHARS, RenderedPrompt};

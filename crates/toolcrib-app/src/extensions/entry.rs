@@ -25,8 +25,8 @@ use toolcrib_sdk::{AppEntry, SecretSink, UserText};
 use toolcrib_tasks::ActionSupport;
 use url::Url;
 
+use crate::file::expansion::secret_values;
 use crate::file::user_template::UserTemplate;
-use crate::file::variables::secret_values;
 use crate::sections::agents::BrainConfig;
 use crate::sections::values::unknown;
 use crate::{App, AppFile, nesting};

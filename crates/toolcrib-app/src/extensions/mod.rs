@@ -24,7 +24,7 @@ use toolcrib_sdk::{Module, Source, schema_of};
 use toolcrib_tasks::channels::Terminal;
 
 use crate::extensions::entry::EntryContext;
-use crate::sources::LoadObserver;
+use crate::sources::load_observer::LoadObserver;
 
 type LoaderFactory = Arc<dyn Fn(&EntryContext<'_>) -> Result<Source, DocumentError> + Send + Sync>;
 /// Makes the schema of a configuration within a larger one.

@@ -1,6 +1,8 @@
 //! The text of an app file, and where it stands.
 
 pub(crate) mod empty_sections;
+pub(crate) mod environment;
+pub(crate) mod expansion;
 pub(crate) mod foreign_keys;
 pub(crate) mod former_names;
 pub(crate) mod templates;
@@ -67,7 +69,7 @@ impl AppFile {
                 note(name, &pointer, &|| self.providers.read(name).map(|found| found.provider));
             }
             let note_variable = |name: &str| {
-                if variables::environment(name).is_none()
+                if environment::environment(name).is_none()
                     && let Some(path) = self.providers.file_with(name)
                 {
                     note(name, &pointer, &|| Ok(path.clone()));

@@ -1,7 +1,5 @@
 //! Environment variables in the values of an app file.
 
-use std::cell::RefCell;
-
 use serde_json::Value;
 use toolcrib_document::{Error, expand, expand_path};
 use toolcrib_model::Secret;
@@ -9,42 +7,11 @@ use toolcrib_model::text::pointer_part;
 use toolcrib_results::is_secret;
 
 use crate::AppFile;
-use crate::file::templates::{self, TemplateKind};
-
-/// Keys whose texts are paths, where `$NAME` and `~` count too.
-const PATH_KEYS: [&str; 4] = ["path", "spec", "cwd", "cache"];
-
-/// The key of a source whose texts depend on the user of a call.
-const USER_TEXTS: &str = "user_headers";
-
-/// The variable with the path of the running program, so that an app can start another one.
-const OWN_PROGRAM: &str = "TOOLCRIB";
-
-/// Returns a variable of this process.
-pub(crate) fn environment(name: &str) -> Option<String> {
-    let own = || Some(std::env::current_exe().ok()?.to_str()?.to_owned()).filter(|_| name == OWN_PROGRAM);
-    std::env::var(name).ok().or_else(own)
-}
+use crate::file::environment::environment;
 
 /// Returns a variable of this process, or of the files of variables that the app reads.
 pub(crate) fn lookup(file: &AppFile, name: &str) -> Option<String> {
     environment(name).or_else(|| file.providers.variable(name).map(str::to_owned))
-}
-
-/// Returns the value at a pointer with its variables filled in, and the error of the first one that is not set, whose
-/// text stays as it is written.
-pub(crate) fn filled(file: &AppFile, value: &Value, pointer: &str) -> (Value, Option<Error>) {
-    with_texts(value, pointer, &|text, pointer| {
-        // `/tools/registry/0/path` is a setting; what stands deeper is not ours to know.
-        let mut segments = pointer.split('/').skip(1);
-        let key = segments.nth(3);
-        if key == Some(USER_TEXTS) {
-            // Filled in for each call.
-            return Ok(text.to_owned());
-        }
-        let is_path = key.is_some_and(|key| PATH_KEYS.contains(&key)) && segments.next().is_none();
-        expanded(file, text, pointer, is_path)
-    })
 }
 
 /// Returns the value at a pointer with another text in the place of each, and the first error. A text with an error
@@ -117,13 +84,8 @@ fn literal_secret<'a>(pointer: &'a str, text: &'a str) -> Option<(&'a str, &'a s
     (is_long && !is_number && !secret.contains(char::is_whitespace)).then_some((name, secret))
 }
 
-/// One text with its variables and secrets filled in; an unset one is an error at its place. The values of secrets are
-/// noted, so that nothing says them.
-pub(crate) fn expanded(file: &AppFile, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
-    templates::expanded(file, text, pointer, TemplateKind::Setting { is_path })
-}
-
-/// Returns the same of a text without braces that name a secret.
+/// Returns a text without templates with its variables filled in; an unset one is an error at its place. The values of
+/// secrets are noted, so that nothing says them.
 pub(super) fn without_braces(
     file: &AppFile,
     text: &str,
@@ -142,21 +104,4 @@ pub(super) fn without_braces(
     };
     let filled = if is_path { expand_path(text, &noting) } else { expand(text, &noting) };
     filled.map_err(|unset| file.error_at(pointer, unset.to_string()))
-}
-
-/// Returns the values of the secrets in a text.
-pub(crate) fn secret_values(file: &AppFile, text: &str, pointer: &str) -> Vec<Secret> {
-    let named = templates::secrets_in(text).into_iter();
-    let found = RefCell::new(
-        named.filter_map(|name| Some(file.providers.read(name).ok()?.secret)).collect::<Vec<_>>(),
-    );
-    // A variable that is not set has been reported before.
-    let _ = expand(text, &|name: &str| {
-        let value = lookup(file, name)?;
-        if is_secret(pointer, text, name) {
-            found.borrow_mut().push(Secret::new(value.as_str()));
-        }
-        Some(value)
-    });
-    found.into_inner()
 }

@@ -31,7 +31,7 @@ pub(crate) use self::reference::Reference;
 pub use self::settings::SecretProviderConfig;
 pub(crate) use self::settings::check;
 use self::vault::Vault;
-use crate::file::variables::environment;
+use crate::file::environment::environment;
 use crate::sections::values::unknown;
 
 /// The longest secret, in bytes. Keys in PEM are the longest that are usual.

@@ -13,7 +13,7 @@ use super::reference::COMMAND;
 use super::vault::{Token, Vault};
 use super::{NamedProvider, Provider, SecretProviders};
 use crate::AppFile;
-use crate::file::variables;
+use crate::file::expansion;
 use crate::sections::values::{check_name, present};
 
 /// The most providers.
@@ -156,7 +156,7 @@ impl SecretProviders {
 
 fn provider(entry: &SecretProviderConfig, place: &str, file: &AppFile) -> Result<Provider, String> {
     let text = |text: &str, key: &str| {
-        let filled = variables::expanded(file, text, &format!("{place}/{key}"), false);
+        let filled = expansion::expanded(file, text, &format!("{place}/{key}"), false);
         filled.map_err(|error| error.to_string())
     };
     match entry {

@@ -210,6 +210,7 @@ pub enum SchemaForm {
 
 /// `agents[].brain.tool_choice`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolChoiceConfig {
     /// The model decides.
     Auto,

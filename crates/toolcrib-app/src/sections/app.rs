@@ -9,6 +9,7 @@ use crate::AppFile;
 /// `app`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct AppSection {
     /// The name of the app. By default the name of the file.
     pub id: Option<String>,

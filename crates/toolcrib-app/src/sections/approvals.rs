@@ -14,7 +14,7 @@ use toolcrib_policy::{ApprovalRule, OPERATOR, People, Policy, SettingLocation};
 use toolcrib_tasks::channels::check_address;
 use url::Url;
 
-use crate::file::variables;
+use crate::file::expansion;
 use crate::findings::Findings;
 use crate::sections::serve::{LOCAL_CLIENT, SERVED_SESSIONS, sessions_of, too_short};
 use crate::sections::values::{check_name, present, unknown};
@@ -66,7 +66,7 @@ impl ApprovalsSection {
         for (name, person) in &self.people {
             let Some(key) = &person.key else { continue };
             let place = format!("/approvals/people/{}/key", pointer_part(name));
-            let key = variables::expanded(file, key, &place, false).map_err(|error| file.wrong(error))?;
+            let key = expansion::expanded(file, key, &place, false).map_err(|error| file.wrong(error))?;
             if let Some(message) = too_short("key", &key) {
                 return Err(file.wrong(file.error_at(&place, message)));
             }
@@ -131,7 +131,7 @@ fn check(section: &ApprovalsSection, file: &AppFile, errors: &mut Vec<DocumentEr
             let message = format!("expected an address, such as `alice@example.com`: {error}");
             errors.push(file.error_at(&format!("{place}/email"), message));
         }
-        let key = person.key.as_deref().map(|key| variables::expanded(file, key, &place, false));
+        let key = person.key.as_deref().map(|key| expansion::expanded(file, key, &place, false));
         // One whose variable is not set here may be set where the app is served.
         if let Some(message) = key.and_then(Result::ok).and_then(|key| too_short("key", &key)) {
             errors.push(file.error_at(&format!("{place}/key"), message));

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use crate::sections::values::some_amount;
 
 /// The maximum depth of apps that call apps, without the first one.
-pub const MAX_APP_DEPTH: usize = 3;
+pub(crate) const MAX_APP_DEPTH: usize = 3;
 
 /// The most apps that an app may call.
-pub const MAX_APPS: usize = 16;
+pub(crate) const MAX_APPS: usize = 16;
 
 /// One entry of `tools.apps`: an app that agents can delegate to.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

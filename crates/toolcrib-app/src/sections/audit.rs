@@ -15,6 +15,7 @@ use crate::resolved::ResolvedSettings;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a mapping with a `path`")]
 #[expect(clippy::struct_excessive_bools, reason = "the settings are independent of each other")]
+#[non_exhaustive]
 pub struct AuditSection {
     /// The file that records are appended to, relative to the app file. Its folder must exist.
     pub path: String,

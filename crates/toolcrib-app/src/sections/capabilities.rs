@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use toolcrib_document::{Error, nearest};
-use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE, RuleLocations, SettingLocation};
+use toolcrib_policy::{Access, Decision, Policy, RUNTIME_NAMESPACE, RuleLocations, SettingLocation};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::Skills;
 
@@ -19,6 +19,34 @@ const GRANT: &str = "grant";
 pub fn locations() -> RuleLocations {
     let top = SettingLocation::default();
     RuleLocations { capabilities: top.key("tools").key("capabilities"), modules: top.key("modules") }
+}
+
+/// Returns why the rule of a decision applies, in a sentence. The rule is a location that [`locations`] and the other
+/// sections give to it, or a name of the policy.
+pub fn reason(decision: &Decision) -> &'static str {
+    match decision.rule.as_ref() {
+        "tools.capabilities.default_policy" => "no rule matches, so the default policy decides",
+        "tools.capabilities.max_risk_level" => "the risk of the tool is above `max_risk_level`",
+        "runtime" => "it is one of the runtime's own tools, which are granted unless a rule names them",
+        "exposed_when_granted" => "the tool is hidden until a rule grants it",
+        "confirmation_required" => {
+            "the tool declares that each call needs a confirmation; a grant that names module and action drops the question"
+        }
+        "high risk" => {
+            "the tool is of high risk, and no grant names it by module and action without a pattern"
+        }
+        rule if rule.starts_with("tools.capabilities.") => {
+            "the first rule that matches decides; deny comes before approve, approve before grant"
+        }
+        rule if rule.starts_with("modules.") => "the constraints of the module leave this action out",
+        rule if rule.starts_with("agents") => "the tool is reserved for other agents",
+        rule if rule.starts_with("serve.") => "the scope of the client leaves the tool out",
+        rule if rule.starts_with("profiles.") => {
+            "a profile of the client leaves the tool out, or has a stricter rule"
+        }
+        rule if rule.starts_with("override:") => "an operator has disabled it",
+        _ => "see this place in the app file",
+    }
 }
 
 /// Returns the access of modules.

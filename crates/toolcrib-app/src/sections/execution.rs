@@ -20,6 +20,7 @@ use crate::{App, AppConfig, AppFile};
 /// `execution`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ExecutionSection {
     /// True if agents can create watchers.
     pub watchers: bool,

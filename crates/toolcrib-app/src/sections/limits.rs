@@ -26,6 +26,7 @@ use crate::sections::module_entry::ModuleConfig;
 /// `tools.limits`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct LimitsSection {
     /// The limits of every source without `limits`.
     pub source: SourceLimits,

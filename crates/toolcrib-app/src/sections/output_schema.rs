@@ -12,7 +12,7 @@ use toolcrib_document::{Error as DocumentError, Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::JsonObject;
 
-use crate::file::variables;
+use crate::file::expansion;
 use crate::{AppFile, Error};
 
 /// The JSON pointer of the setting.
@@ -21,6 +21,7 @@ const POINTER: &str = "/runtime/output_schema";
 /// `runtime.output_schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum OutputSchemaConfig {
     /// A file in JSON or YAML, relative to the app file.
     File(String),
@@ -44,7 +45,7 @@ impl ResolvedOutputSchema {
                 let schema = schema.map(Arc::new).map_err(|error| wrong(error.to_string()));
                 Self { schema, path: None }
             }
-            OutputSchemaConfig::File(path) => match variables::expanded(file, path, POINTER, true) {
+            OutputSchemaConfig::File(path) => match expansion::expanded(file, path, POINTER, true) {
                 Ok(path) => {
                     let path = file.path(&path);
                     let schema = read_output_schema(&path).map_err(|error| wrong(error.to_string()));

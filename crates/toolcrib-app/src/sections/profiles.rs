@@ -13,11 +13,11 @@ use toolcrib_policy::{
 use crate::App;
 use crate::file::former_names;
 use crate::sections::capabilities;
-use crate::sections::serve::SurfaceMode;
+use crate::sections::serve::surface::SurfaceMode;
 use crate::sections::values::{check_name, present, unknown};
 
 /// The most profiles of an app.
-pub const MAX_PROFILES: usize = 64;
+const MAX_PROFILES: usize = 64;
 
 /// The most patterns in one list of a profile.
 const MAX_PATTERNS: usize = 256;
@@ -29,6 +29,7 @@ const PROFILES: &str = "profiles";
 /// without any list.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ProfileConfig {
     /// The purpose of the profile, for operators.
     #[serde(deserialize_with = "present")]
@@ -56,6 +57,7 @@ pub struct ProfileConfig {
 /// The rules of a profile.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ProfilePolicy {
     /// Tools above this risk are denied.
     #[serde(deserialize_with = "present")]

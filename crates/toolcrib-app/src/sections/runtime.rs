@@ -17,6 +17,7 @@ use crate::sections::values::some_amount;
 /// `runtime`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct RuntimeSection {
     /// The form in which tools are shown to the model. The default is `auto`.
     pub tool_injection: InjectionMode,

@@ -31,6 +31,7 @@ const MAX_CONCURRENT: u32 = 256;
 /// `execution.scripts`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ScriptSection {
     /// The largest source, in bytes, up to 1 MiB. The default is 65,536.
     pub source_bytes: Option<NonZeroU32>,

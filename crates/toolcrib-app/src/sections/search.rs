@@ -23,6 +23,7 @@ pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";
 /// `tools.search`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a mapping, with keys such as `tier` and `synonyms`")]
+#[non_exhaustive]
 pub struct SearchSection {
     /// The method of search by meaning. The default is `builtin`.
     pub tier: SearchTier,

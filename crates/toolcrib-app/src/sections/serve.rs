@@ -1,6 +1,7 @@
 //! The serve section of an app file: its clients, their limits and their surface.
 
 mod oauth;
+pub(crate) mod surface;
 
 use std::collections::BTreeSet;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -12,8 +13,9 @@ use toolcrib_model::{Risk, Secret};
 use toolcrib_policy::{Policy, Scope, SettingLocation};
 use url::Url;
 
-pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth};
-use crate::file::variables;
+pub use self::oauth::{OAuthClient, OAuthConfig, ServedOAuth};
+pub use self::surface::SurfaceMode;
+use crate::file::expansion;
 use crate::findings::Findings;
 use crate::sections::profiles::{self, unknown_profile};
 use crate::sections::runtime::ScriptMode;
@@ -22,7 +24,7 @@ use crate::{App, AppFile, Error};
 
 /// The prefix of the sessions of all clients. The name of the client follows, and then the id of the session:
 /// `serve/ci/2b6f…`.
-pub const SERVED_SESSIONS: &str = "serve/";
+pub(crate) const SERVED_SESSIONS: &str = "serve/";
 
 /// The client without a token, if none is required.
 pub const LOCAL_CLIENT: &str = "local";
@@ -42,6 +44,7 @@ const MAX_CLIENT_CHARS: usize = 64;
 /// `serve`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ServeSection {
     /// The tools that clients see. The default is `auto`.
     pub surface: SurfaceMode,
@@ -79,22 +82,6 @@ pub struct ServeSection {
     pub handoff_url: Option<String>,
     /// Limits of connections and requests.
     pub limits: ServeLimits,
-}
-
-/// `serve.surface`: the tools that clients see.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SurfaceMode {
-    /// All tools if they fit a fifth of a usual context window, otherwise `mixed` if tools are pinned, otherwise
-    /// `discovery`.
-    #[default]
-    Auto,
-    /// All tools.
-    Direct,
-    /// The tools that find and run others.
-    Discovery,
-    /// These, and the pinned tools.
-    Mixed,
 }
 
 /// One entry of `serve.tokens`.
@@ -195,7 +182,7 @@ impl ServeSection {
         let clients: Vec<_> = tokens
             .map(|(position, config)| {
                 let place = format!("/serve/tokens/{position}/token");
-                let text = variables::expanded(file, &config.token, &place, false)
+                let text = expansion::expanded(file, &config.token, &place, false)
                     .map_err(|error| file.wrong(error))?;
                 if let Some(message) = too_short("token", &text) {
                     return Err(file.wrong(file.error_at(&place, message)));
@@ -221,7 +208,7 @@ impl ServeSection {
     pub fn handoff_url(&self, file: &AppFile) -> Result<Option<Url>, Error> {
         const PLACE: &str = "/serve/handoff_url";
         let Some(text) = &self.handoff_url else { return Ok(None) };
-        let text = variables::expanded(file, text, PLACE, false).map_err(|error| file.wrong(error))?;
+        let text = expansion::expanded(file, text, PLACE, false).map_err(|error| file.wrong(error))?;
         let url = Url::parse(&text).ok().filter(|url| {
             let is_origin = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
             matches!(url.scheme(), "http" | "https") && url.username().is_empty() && is_origin
@@ -335,7 +322,7 @@ fn check(section: &ServeSection, file: &AppFile, errors: &mut Vec<DocumentError>
     for (position, config) in section.tokens.iter().enumerate() {
         let place = format!("/serve/tokens/{position}/token");
         // One whose variable is not set here may be set where the app is served.
-        if let Ok(text) = variables::expanded(file, &config.token, &place, false)
+        if let Ok(text) = expansion::expanded(file, &config.token, &place, false)
             && let Some(message) = too_short("token", &text)
         {
             errors.push(file.error_at(&place, message));

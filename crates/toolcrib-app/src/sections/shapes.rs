@@ -16,7 +16,7 @@ pub(crate) fn build(settings: &[ShapeSettings], file: &AppFile, errors: &mut Vec
             errors.push(file.error_at(&format!("/tools/shape/{position}/project"), message));
         }
     }
-    match Shapes::new(settings) {
+    match Shapes::new("tools.shape", settings) {
         Ok(shapes) => Arc::new(shapes),
         Err(wrong) => {
             errors.extend(wrong.into_iter().map(|error| {

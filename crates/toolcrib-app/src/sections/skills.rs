@@ -24,6 +24,7 @@ const MAX_FOLDERS: usize = 16;
 /// `skills`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SkillsSection {
     /// The folders with skills, relative to the app file. By default `skills`, if it exists.
     pub folders: Option<Vec<String>>,

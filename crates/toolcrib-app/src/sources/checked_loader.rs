@@ -14,6 +14,8 @@ use toolcrib_model::tool::{Definition, PerDefinition, Rewritten};
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 use toolcrib_results::{Redactor, Secrets};
 
+use super::load_observer::LoadObserver;
+
 /// The most tools of one source of which something is told.
 const MAX_WARNED_TOOLS: usize = 20;
 
@@ -29,15 +31,6 @@ pub struct CheckedLoader {
     /// The warnings of the engine about the tools that were loaded last.
     warnings: Mutex<Vec<String>>,
     observer: Option<Arc<dyn LoadObserver>>,
-}
-
-/// Watches the sources of an app while they load, such as servers that start.
-pub trait LoadObserver: Send + Sync {
-    /// A source begins to load. The name is for people.
-    fn load_started(&self, source: &str);
-
-    /// A source has loaded, or its load was given up.
-    fn load_finished(&self, source: &str);
 }
 
 /// A load that is observed until it is dropped.

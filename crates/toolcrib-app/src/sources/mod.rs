@@ -2,6 +2,7 @@
 
 mod checked_loader;
 mod engines;
+pub(crate) mod load_observer;
 mod namespaces;
 mod not_opened;
 mod single_source;
@@ -19,8 +20,9 @@ use toolcrib_loader_file::{ExecModule, ModuleSettings};
 use toolcrib_sdk::Source;
 use toolcrib_tasks::Skills;
 
-pub use self::checked_loader::{CheckedLoader, LoadObserver};
+pub use self::checked_loader::CheckedLoader;
 use self::engines::Engines;
+pub use self::load_observer::LoadObserver;
 use self::namespaces::NamespaceOwners;
 use self::not_opened::NotOpened;
 pub use self::single_source::SourceRequest;

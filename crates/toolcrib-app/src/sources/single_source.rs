@@ -7,9 +7,10 @@ use std::time::Duration;
 use toolcrib_io::http::is_private_url;
 use toolcrib_loader_file::FileLoader;
 use toolcrib_loader_mcp::entry as mcp;
-use toolcrib_loader_mcp::{McpAuth, McpSource, McpTransport};
+use toolcrib_loader_mcp::{McpSource, McpTransport};
 use toolcrib_loader_rest::RestSource;
 use toolcrib_loader_rest::entry as rest;
+use toolcrib_oauth::client::ClientSettings;
 use toolcrib_sdk::Source;
 
 use crate::Error;
@@ -54,7 +55,7 @@ impl SourceRequest {
                 if let McpTransport::Http { allow_private: allowed, .. } = &mut transport {
                     *allowed = allow_private;
                 }
-                let mut auth = McpAuth::new();
+                let mut auth = ClientSettings::new();
                 auth.login_command =
                     Some("write the server into an app file, then run `toolcrib login APP NAMESPACE`".into());
                 let source = McpSource::new(namespace.unwrap_or("mcp"), transport).with_auth(auth);

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use toolcrib_app::{Authorization, AuthorizationError, Blueprint, Extensions, LoopbackRedirect};
+use toolcrib_app::oauth::Error as OAuthError;
+use toolcrib_app::oauth::client::{Authorization, LoopbackRedirect};
+use toolcrib_app::{Blueprint, Extensions};
 use toolcrib_io::process::{Command, RunLimits, run as run_command};
 use url::Url;
 
@@ -96,7 +98,7 @@ async fn open_browser(url: Url) {
     }
 }
 
-fn failure(error: &AuthorizationError) -> Failure {
+fn failure(error: &OAuthError) -> Failure {
     let exit = if error.may_pass() { Exit::Unavailable } else { Exit::Failed };
     Failure::new(exit, error.to_string())
 }

@@ -15,6 +15,7 @@ mod init;
 mod install;
 mod lint;
 mod load;
+#[cfg(feature = "oauth")]
 mod login;
 mod man;
 mod models;
@@ -77,12 +78,13 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Sessions(arguments) => sessions::run(&arguments, extensions, json).await,
         Command::Trace(arguments) => trace::run(&arguments, extensions, json).await,
         Command::Plan(arguments) => plan::run(&arguments, extensions, json).await,
+        #[cfg(feature = "oauth")]
         Command::Login(arguments) => login::run(&arguments, extensions, json).await,
         Command::Serve(arguments) => Box::pin(serve::run(&arguments, extensions)).await,
         Command::Console(arguments) => Box::pin(serve::run_console(&arguments, extensions)).await,
         Command::Profile(arguments) => profile::run(&arguments.command, extensions, json).await,
-        Command::Enable(arguments) => overrides::enable(&arguments, extensions, json).await,
-        Command::Disable(arguments) => overrides::disable(&arguments, extensions, json).await,
+        Command::Enable(arguments) => overrides::change(&arguments, true, extensions, json).await,
+        Command::Disable(arguments) => overrides::change(&arguments, false, extensions, json).await,
         Command::Approve(arguments) => approve::run(&arguments, extensions, json).await,
         Command::Install(arguments) => install::run(&arguments, extensions, json).await,
         Command::Import(arguments) => import::run(&arguments, json),

@@ -10,32 +10,21 @@ use crate::arguments::OverrideArguments;
 use crate::exit::{Exit, Failure};
 use crate::ui::output;
 
-pub(crate) async fn enable(
+/// Enables or disables a target.
+pub(crate) async fn change(
     arguments: &OverrideArguments,
+    enables: bool,
     extensions: &Extensions,
     json: bool,
 ) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app, extensions).await?;
     let changed = match require_store(&runtime) {
-        Ok(()) => runtime.enable(&arguments.target).await.map_err(Failure::from),
-        Err(failure) => Err(failure),
-    };
-    runtime.close().await;
-    Ok(say(&changed?, true, json))
-}
-
-pub(crate) async fn disable(
-    arguments: &OverrideArguments,
-    extensions: &Extensions,
-    json: bool,
-) -> Result<Exit, Failure> {
-    let runtime = look(&arguments.app, extensions).await?;
-    let changed = match require_store(&runtime) {
+        Ok(()) if enables => runtime.enable(&arguments.target).await.map_err(Failure::from),
         Ok(()) => runtime.disable(&arguments.target).await.map_err(Failure::from),
         Err(failure) => Err(failure),
     };
     runtime.close().await;
-    Ok(say(&changed?, false, json))
+    Ok(say(&changed?, enables, json))
 }
 
 fn say(target: &OverrideTarget, is_enabled: bool, json: bool) -> Exit {

@@ -4,6 +4,7 @@ mod approval;
 
 use serde_json::{Value, json};
 use toolcrib_app::Extensions;
+use toolcrib_app::sections::capabilities;
 use toolcrib_app::sections::serve::sessions_of;
 use toolcrib_model::ToolError;
 use toolcrib_policy::{Decision, Effect, Principal, RuleMatch};
@@ -51,7 +52,7 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
                 "source": entry.source.as_ref(),
                 "risk": entry.tool.traits().risk,
                 "policy": decision_display::to_json(decision, rules),
-                "reason": decision.reason(),
+                "reason": capabilities::reason(decision),
                 "matched": decision_display::rule(decision, rules),
                 "considered": matches.iter().map(considered).collect::<Vec<_>>(),
                 "hooks": executor.hooks_of(&entry.tool).collect::<Vec<_>>(),
@@ -69,7 +70,7 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
         if let Some(rule) = decision_display::rule(decision, rules) {
             output::say(&format!("  which is: {}", serde_json::to_string(rule).unwrap_or_default()));
         }
-        output::say(&format!("  because: {}", decision.reason()));
+        output::say(&format!("  because: {}", capabilities::reason(decision)));
         output::say(&format!("  risk: {}   source: {}", entry.tool.traits().risk, entry.source));
         output::say("  all that matches, in this order:");
         for one in matches {

@@ -15,8 +15,8 @@ use toolcrib_model::random::{hex, random_bytes};
 use toolcrib_tasks::store::{Change, LazyStore, Record, RecordKind, StoreError};
 
 use super::format::Head;
+use super::list_entry::{MAX_LISTED, MAX_PROMPT_BYTES, StoredSession};
 use super::results;
-use super::stored::{MAX_LISTED, MAX_PROMPT_BYTES, StoredSession};
 use crate::exit::{Exit, Failure};
 use crate::trace::now_ms;
 use crate::ui::printable::excerpt;

@@ -12,20 +12,15 @@ use toolcrib_agent::{Conversation, Message};
 use toolcrib_tasks::store::LazyStore;
 
 use super::format::{COPIES, EXTENSION, Head, MAX_SESSION_BYTES, check, folder_of, results_of};
+use super::list_entry::{MAX_LISTED, MAX_PROMPT_BYTES, StoredSession};
 use super::shared;
 use crate::app_start::app_word;
 use crate::exit::Failure;
 use crate::trace::TimedEntry;
 use crate::ui::printable::{Layout, cut, excerpt};
 
-/// The most sessions that are listed, the newest ones.
-pub(crate) const MAX_LISTED: usize = 500;
-
 /// The number of bytes that are read of a file to describe its session.
 const MAX_PEEKED_BYTES: u64 = 16 * 1024;
-
-/// The most bytes of a prompt in a list.
-pub(super) const MAX_PROMPT_BYTES: usize = 60;
 
 /// The most exchanges of a continued session that are shown, the last ones.
 const MAX_RECALLED_EXCHANGES: usize = 3;
@@ -35,19 +30,6 @@ const MAX_RECALLED_BYTES: usize = 400;
 
 /// The most lines of each side of it.
 const MAX_RECALLED_LINES: usize = 4;
-
-/// A session in a list.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct StoredSession {
-    pub(crate) id: String,
-    /// The agent that it is a conversation with; absent where the file cannot be read.
-    pub(crate) agent: Option<String>,
-    /// The beginning of its first prompt.
-    pub(crate) prompt: Option<String>,
-    pub(crate) bytes: u64,
-    /// The time of the last write, in seconds since 1970.
-    pub(crate) changed: u64,
-}
 
 /// A session with its conversation.
 pub(crate) struct StoredConversation {

@@ -21,8 +21,8 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
-use crate::ui::output::is_colourful;
 use crate::ui::printable::{Layout, printable};
+use crate::ui::style::is_colourful;
 use crate::ui::style::with_coloured_risk;
 use crate::ui::width::{terminal_width, wrapped};
 use keyboard::Keyboard;

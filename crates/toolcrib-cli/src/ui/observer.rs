@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use toolcrib_agent::{Compacted, Observer};
+use toolcrib_agent::Observer;
+use toolcrib_agent::observer::Compacted;
 use toolcrib_model::{ToolCall, ToolResult};
 
 use crate::arguments::Reasoning;
 use crate::terminal::{Stream, screen};
 use crate::ui::activity::{Activity, ActivityDetail};
 use crate::ui::markdown::MarkdownStream;
-use crate::ui::output::{is_colourful, say_model, tell_model, tell_raw};
+use crate::ui::output::{say_model, tell_model, tell_raw};
 use crate::ui::printable::{Layout, excerpt, printable};
 use crate::ui::results::Results;
-use crate::ui::style::{END, Meaning};
+use crate::ui::style::{END, Meaning, is_colourful};
 use crate::ui::width::{fit, terminal_width, width};
 
 /// The most bytes of a call's arguments, or of its outcome, on one line.

@@ -18,7 +18,7 @@ use crate::arguments::principal;
 use crate::decision_display;
 use crate::terminal::{Author, Stream, screen};
 use crate::ui::printable::{Layout, cut, printable, printable_json};
-use crate::ui::style::Meaning;
+use crate::ui::style::{Meaning, is_colourful};
 use crate::ui::tool_list::{ToolRow, tool_lines};
 use crate::ui::width::{terminal_width, wrap};
 
@@ -290,9 +290,4 @@ pub(crate) fn table_lines<const N: usize>(head: &[&str; N], rows: &[[String; N]]
     };
     let rows = rows.iter().map(|row| line(row.each_ref().map(String::as_str)));
     std::iter::once(line(*head)).chain(rows).collect()
-}
-
-/// Returns true if standard error is a terminal, so that colour helps.
-pub(crate) fn is_colourful() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }

@@ -1,5 +1,7 @@
 //! Colours by their meaning.
 
+use std::io::IsTerminal as _;
+
 /// The meaning of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
@@ -66,4 +68,9 @@ mod tests {
             "\nshop.order wants to run\n  risk: \u{1b}[31mhigh\u{1b}[0m; changes: shop\n  arguments:\n    risk: low\n"
         );
     }
+}
+
+/// Returns true if standard error is a terminal, so that colour helps.
+pub(crate) fn is_colourful() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }

@@ -36,6 +36,7 @@ const KEY_VERSION: u32 = 1;
 /// The settings of `type: output_parameters` in `tools.enrichments`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct OutputParametersSettings {
     /// The model: the name of an agent, or the settings of a model. Who opens the model reads it.
     pub model: Value,

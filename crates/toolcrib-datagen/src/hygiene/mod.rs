@@ -10,7 +10,8 @@ mod tests;
 
 pub use card::{DataCard, SourceLicence};
 pub use contamination::{Contamination, MIN_LISTED_WORDS, SHARED_WORDS};
-pub use near_duplicates::{DEFAULT_SIMILARITY, NearDuplicates};
+pub(crate) use near_duplicates::DEFAULT_SIMILARITY;
+pub use near_duplicates::NearDuplicates;
 pub use secrets::remove_secrets;
 
 use crate::conversation::{Conversation, Message};

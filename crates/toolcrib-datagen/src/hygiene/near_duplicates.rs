@@ -16,7 +16,7 @@ const HASHES: usize = 64;
 const BAND: usize = 4;
 
 /// The default similarity from which on two conversations are near duplicates.
-pub const DEFAULT_SIMILARITY: f64 = 0.8;
+pub(crate) const DEFAULT_SIMILARITY: f64 = 0.8;
 
 /// An index of conversations that finds near duplicates: pairs whose shingles of three words have at least a Jaccard
 /// similarity, estimated by 64 minimum hashes. It keeps 512 bytes for each conversation.

@@ -76,6 +76,7 @@ pub enum PipelineError {
 
 /// The reason why a stage does not continue with an item.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum StageError {
     /// The item is dropped.
     Drop(Dropped),

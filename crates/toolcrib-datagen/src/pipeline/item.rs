@@ -50,6 +50,7 @@ pub struct Item {
 /// The end of the generation of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ItemOutcome {
     /// The conversation is part of the data set.
     Kept,

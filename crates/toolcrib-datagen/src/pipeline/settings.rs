@@ -24,6 +24,7 @@ pub const MAX_TURNS: u32 = 20;
 /// `generate`: a task of data generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct GenerateSettings {
     /// The subject of the conversations, which the prompts repeat.
     pub description: String,
@@ -215,6 +216,7 @@ pub enum ReplyForm {
 /// A kind in the mix: its weight, or its weight with the tools that it plans calls of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a weight, or a mapping with `weight`, `tools` and `samplers`")]
+#[non_exhaustive]
 pub enum KindSettings {
     /// The weight.
     Weight(f64),
@@ -234,6 +236,7 @@ pub enum KindSettings {
 
 /// A sampler in a mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct SamplerSettings {
     /// The type: `random`, `chain`, `fan_out`, `fan_in`, `dag`, `neighbor`, `conflict`, `sparse`, or one that an
     /// extension adds.
@@ -291,6 +294,7 @@ impl KindSettings {
 /// The limits on what the models of a run may use. A run that reaches one stops, and can be resumed with a higher one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct BudgetSettings {
     /// The number of tokens, read and written.
     pub tokens: Option<NonZeroU64>,
@@ -301,6 +305,7 @@ pub struct BudgetSettings {
 /// The conversations that are left out of a data set. Others take their place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct HygieneSettings {
     /// The similarity from which on a conversation is a near duplicate of an earlier one, from 0 to 1. None is if it is
     /// larger.
@@ -319,6 +324,7 @@ impl Default for HygieneSettings {
 /// A stage of the pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct StageSettings {
     /// The type of the stage.
     #[serde(rename = "type")]

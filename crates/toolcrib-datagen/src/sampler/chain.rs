@@ -16,6 +16,7 @@ const MAX_STEPS: usize = 100_000;
 /// The settings of `type: chain`: each tool can use the result of the one before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ChainSettings {
     /// The namespaces that tools are taken from; all by default.
     pub namespaces: Vec<String>,

@@ -14,6 +14,7 @@ use crate::seed::Random;
 /// its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct DagSettings {
     /// The namespaces that tools are taken from; all by default.
     pub namespaces: Vec<String>,

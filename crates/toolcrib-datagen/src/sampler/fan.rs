@@ -12,6 +12,7 @@ use crate::seed::Random;
 /// use the results of all others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct FanSettings {
     /// The namespaces that tools are taken from; all by default.
     pub namespaces: Vec<String>,

@@ -102,6 +102,7 @@ impl Sample {
 /// The error of a sampler.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}: requested {requested}, found {tools} tools to choose from")]
+#[non_exhaustive]
 pub struct SamplingError {
     /// The cause.
     pub message: String,

@@ -18,6 +18,7 @@ const MIN_TEMPERATURE: f64 = 1e-3;
 /// The settings of `type: neighbor`: tools that are similar to one another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct NeighborSettings {
     /// The namespaces that tools are taken from; all by default.
     pub namespaces: Vec<String>,
@@ -35,6 +36,7 @@ impl Default for NeighborSettings {
 /// The settings of `type: conflict`: tools that are near duplicates of one another, directly or over others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ConflictSettings {
     /// The namespaces that tools are taken from; all by default.
     pub namespaces: Vec<String>,

@@ -12,6 +12,7 @@ use crate::seed::Random;
 /// The settings of `type: random`: tools that need not have anything to do with each other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct RandomSettings {
     /// The namespaces that tools are taken from; all by default.
     pub namespaces: Vec<String>,
@@ -25,6 +26,7 @@ pub struct RandomSettings {
 /// The division of a random sample among namespaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RandomMode {
     /// Each tool is equally likely, times the weight of its namespace.
     #[default]

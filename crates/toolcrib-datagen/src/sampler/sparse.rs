@@ -23,6 +23,7 @@ const CANDIDATES_PER_DISTRACTOR: usize = 3;
 /// overloads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SparseSettings {
     /// The namespaces that tools are taken from; all by default. Distractors come from everywhere.
     pub namespaces: Vec<String>,

@@ -16,8 +16,10 @@ use toolcrib_port::{CallContext, ToolCaller};
 
 pub use self::error::SessionError;
 use self::rollback::Rollback;
-pub use self::state::{CompletedCall, MAX_HISTORY_CALLS, MAX_STATE_BYTES, RememberedCall, SessionState};
+pub use self::state::{CompletedCall, RememberedCall, SessionState};
 pub use self::store::{MAX_SESSIONS, SessionStates};
+#[cfg(test)]
+use self::{state::MAX_HISTORY_CALLS, state::MAX_STATE_BYTES};
 
 /// Decides whether the engine of a tool keeps all effects of its calls in the session, so that they can be rolled back.
 type ReversibleTools = dyn Fn(&Tool) -> bool + Send + Sync;

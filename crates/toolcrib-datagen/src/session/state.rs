@@ -11,10 +11,10 @@ use toolcrib_model::{Fingerprint, JsonObject, QualifiedName, ToolCall, ToolResul
 use super::error::SessionError;
 
 /// The most bytes of the values of a session as canonical JSON.
-pub const MAX_STATE_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_STATE_BYTES: usize = 256 * 1024;
 
 /// The most calls in the history of a session.
-pub const MAX_HISTORY_CALLS: usize = 1_000;
+pub(crate) const MAX_HISTORY_CALLS: usize = 1_000;
 
 /// The most calls of simulated tools that a session remembers. Older ones are forgotten first.
 const MAX_REMEMBERED_CALLS: usize = 256;

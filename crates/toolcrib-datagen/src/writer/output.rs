@@ -14,6 +14,7 @@ use crate::hygiene::DataCard;
 /// The error of an output file.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {source}", path.display())]
+#[non_exhaustive]
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,

@@ -1,12 +1,13 @@
 //! An audit sink that writes records as lines of a file.
 
 use std::fmt;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::log_file::{is_at, open};
 use super::spool::{self, SpoolIds};
 use super::{AuditSink, Record};
 
@@ -199,18 +200,6 @@ impl fmt::Debug for JsonLines {
     }
 }
 
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    // Opening a pipe would block until it has a reader.
-    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
 /// Returns true if a file is empty or its last line is complete, or if the file cannot be read.
 fn ends_with_line(path: &Path, file: &File) -> bool {
     use std::io::{Read, Seek, SeekFrom};
@@ -225,23 +214,4 @@ fn ends_with_line(path: &Path, file: &File) -> bool {
         Ok(byte == *b"\n")
     };
     last().unwrap_or(true)
-}
-
-/// Returns true if the path still leads to this file.
-pub(super) fn is_at(path: &Path, file: &File) -> bool {
-    match (std::fs::metadata(path), file.metadata()) {
-        (Ok(there), Ok(ours)) => is_same(&there, &ours),
-        _ => false,
-    }
-}
-
-#[cfg(unix)]
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-#[cfg(not(unix))]
-fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
-    true
 }

@@ -26,6 +26,7 @@ mod argument_shape;
 mod bounded_text;
 mod call_recorder;
 mod json_lines;
+mod log_file;
 mod record;
 mod rfc3339;
 mod sink;

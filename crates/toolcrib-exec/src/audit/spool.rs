@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Deserialize;
 use toolcrib_model::random::{hex, random_bytes};
 
-use super::json_lines::{is_at, open};
+use super::log_file::{is_at, open};
 
 /// The maximum size of a batch, unless one record is larger.
 const MAX_BATCH_BYTES: usize = 1024 * 1024;

@@ -15,6 +15,7 @@ use crate::panic_guard::catch_panic;
 
 /// The verdict of a hook on the result of a call. Notes are for the model.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ResultVerdict {
     /// The result stays as it is.
     Keep {

@@ -1,7 +1,5 @@
 //! The verdicts of hooks, and their effect on a call.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use toolcrib_model::text::ellipsize_chars;
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
@@ -18,6 +16,7 @@ pub const MAX_REASON_CHARS: usize = 1000;
 
 /// The verdict of a hook on a call that the policy does not deny.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum HookVerdict {
     /// The call continues as the policy decided. It never runs without an approval that the policy requires.
     Allow,
@@ -38,17 +37,6 @@ pub enum HookVerdict {
         /// The reason, for the model.
         reason: Option<String>,
     },
-}
-
-/// The effects of hooks on a call so far.
-#[derive(Debug, Default)]
-pub(crate) struct HookEffects {
-    /// The verdicts that changed anything, for the audit record.
-    pub(crate) records: Vec<HookRecord>,
-    /// The changes of the arguments, for the model.
-    pub(crate) changes: Vec<String>,
-    /// The hook that asks a person, with its reason.
-    asking: Option<(Arc<str>, String)>,
 }
 
 /// Applies the verdict of a hook to a call.

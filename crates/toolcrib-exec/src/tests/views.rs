@@ -72,7 +72,7 @@ async fn fixture_with(first: Source, capabilities: Value, approver: Arc<dyn Appr
         "parameters": {"q": {"name": "query"}, "owner": {"from": "user"}},
         "fallbacks": [{"tool": "google.search", "parameters": {"text": {"name": "query"}}}],
     }]);
-    let shapes = Shapes::new(&serde_json::from_value::<Vec<_>>(shapes).unwrap()).unwrap();
+    let shapes = Shapes::new("shapes", &serde_json::from_value::<Vec<_>>(shapes).unwrap()).unwrap();
     let loaders: [Arc<dyn ToolLoader>; 2] = [first.clone(), second.clone()];
     let registry = ToolRegistry::from_shaped_loaders(loaders, Arc::new(shapes)).await;
     assert_eq!(registry.snapshot().rejected(), []);

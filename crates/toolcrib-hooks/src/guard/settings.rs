@@ -12,6 +12,7 @@ pub const MAX_RULES: usize = 64;
 /// `guard`: the filter of results, which runs after all hooks.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct GuardSettings {
     /// Regular expressions by name, in the syntax of the crate `regex`: without backreferences and look-around.
     pub patterns: BTreeMap<String, String>,
@@ -41,6 +42,7 @@ pub struct GuardRule {
 /// The action on a result with a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum GuardAction {
     /// The result stays as it is.
     Allow,

@@ -168,7 +168,7 @@ async fn more_calls_than_may_run_at_once_wait_for_their_turn() {
     });
     let counts: Vec<usize> = counts.collect();
     assert_eq!(counts.len(), 40);
-    assert!(counts.iter().all(|count| *count <= crate::MAX_CONCURRENT_RUNS), "{counts:?}");
+    assert!(counts.iter().all(|count| *count <= crate::configured::MAX_CONCURRENT_RUNS), "{counts:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use toolcrib_model::ErrorKind;
 use toolcrib_testkit::{Canary, Hit, RawServer};
 
 use super::{configured, hooked};
-use crate::CHAIN_HEADER;
+use crate::cycle::CHAIN_HEADER;
 
 fn webhook(url: &str) -> Value {
     json!({"name": "check", "when": "before", "url": url, "timeout_seconds": 1})

@@ -11,7 +11,7 @@ use super::read_bounded;
 use crate::Error;
 
 /// The maximum time to wait for the changes of other processes. One change takes a few milliseconds.
-pub const MAX_LOCK_WAIT: Duration = Duration::from_secs(5);
+pub(crate) const MAX_LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// The pause between two attempts to take the lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);

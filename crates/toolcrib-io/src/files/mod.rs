@@ -43,13 +43,13 @@ pub use bounded::read_bounded;
 pub use directory::{Folder, Name, Names, OpenFile};
 pub use entry::Kind;
 pub use listing::{Entry, Listing, MAX_LIST_ENTRIES};
-pub use locked_update::{MAX_LOCK_WAIT, update};
+pub use locked_update::update;
 pub use mapped::map_bounded;
-pub use mutations::{Existing, MAX_MOVED_ENTRIES, MAX_TREE_DEPTH};
+pub use mutations::{Existing, MAX_TREE_DEPTH};
 pub use protected::{MAX_PROTECTED, PROTECTED_HINT, ProtectedFiles, ProtectionGuard};
 pub use purpose::Purpose;
 pub use root::{Metadata, Root, Slice};
 pub use user_folders::{cache_folder, state_folder};
 pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};
 #[cfg(feature = "watch")]
-pub use watch::{MAX_SETTLE_TIME, MAX_WATCHED_FOLDERS, SETTLE_TIME, Watch};
+pub use watch::Watch;

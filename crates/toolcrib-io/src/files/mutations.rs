@@ -19,7 +19,7 @@ use crate::Error;
 pub const MAX_TREE_DEPTH: usize = 64;
 
 /// The maximum number of entries of a directory that is moved as a whole while a guard checks each of them.
-pub const MAX_MOVED_ENTRIES: usize = 100_000;
+const MAX_MOVED_ENTRIES: usize = 100_000;
 
 /// The number of temporary names tried for a file that replaces another. A file left by a crash occupies one.
 const MAX_NAMES_TRIED: usize = 100;

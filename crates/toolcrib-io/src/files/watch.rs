@@ -12,16 +12,16 @@ use tokio::time::{Instant, timeout_at};
 use crate::Error;
 
 /// The quiet period before a change is reported. Editors write in several steps.
-pub const SETTLE_TIME: Duration = Duration::from_millis(50);
+const SETTLE_TIME: Duration = Duration::from_millis(50);
 
 /// The maximum delay of a change while more changes arrive.
-pub const MAX_SETTLE_TIME: Duration = Duration::from_millis(250);
+const MAX_SETTLE_TIME: Duration = Duration::from_millis(250);
 
 /// The maximum number of pending events. Further events are dropped; the pending ones suffice to report a change.
 const MAX_PENDING_EVENTS: usize = 256;
 
 /// The maximum number of folders below one that is watched with all its source files.
-pub const MAX_WATCHED_FOLDERS: usize = 256;
+const MAX_WATCHED_FOLDERS: usize = 256;
 
 /// File extensions of source code. Programs write files of other kinds while they run.
 const SOURCE_ENDINGS: [&str; 16] =

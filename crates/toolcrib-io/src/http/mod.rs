@@ -25,7 +25,5 @@ pub use headers::{all_headers, header_text, may_pass, retry_after, selected_head
 pub use media_type::{essence, media_type_parameter};
 pub use message::{Incoming, Request, Response};
 pub use origin::parse_origin;
-pub use policy::{
-    CONNECT_TIMEOUT, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT, HttpPolicy, MAX_IDLE_CONNECTIONS_PER_HOST,
-};
+pub use policy::{CONNECT_TIMEOUT, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT, HttpPolicy};
 pub use webhook::WebhookKey;

@@ -12,7 +12,7 @@ pub const DEFAULT_MAX_RESPONSE_BYTES: usize = 10 * 1024 * 1024;
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum number of idle connections per host.
-pub const MAX_IDLE_CONNECTIONS_PER_HOST: usize = 8;
+pub(crate) const MAX_IDLE_CONNECTIONS_PER_HOST: usize = 8;
 
 /// The limits and permissions of a client. The default suits addresses that a model or a document chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

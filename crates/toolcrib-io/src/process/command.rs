@@ -6,11 +6,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::sandbox::Sandbox;
+use super::sandbox::restrictions::Sandbox;
 use crate::Error;
 
 /// The search path if neither the command nor the environment of this process has a `PATH`.
-pub const DEFAULT_SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(crate) const DEFAULT_SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A program and its arguments. No shell is involved: each argument is passed verbatim.
 ///

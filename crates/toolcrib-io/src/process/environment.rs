@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use super::command::Command;
+use super::proxy_environment::PROXY_ENVIRONMENT;
 
 /// The variables that a child inherits. All others, including any keys and tokens, are left out unless the command sets
 /// them.
@@ -31,18 +32,6 @@ pub const INHERITED_ENVIRONMENT: &[&str] = &[
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
-];
-
-/// Proxy variables, which are inherited unless the value contains an `@`: a proxy URL may include a user and a password.
-pub(super) const PROXY_ENVIRONMENT: &[&str] = &[
-    "ALL_PROXY",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "NO_PROXY",
-    "all_proxy",
-    "https_proxy",
-    "http_proxy",
-    "no_proxy",
 ];
 
 /// A variable that every child gets in addition to the inherited and configured ones. Its value is not secret. It

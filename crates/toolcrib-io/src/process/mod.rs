@@ -16,6 +16,7 @@ mod environment;
 mod capture;
 mod child;
 mod exit;
+mod proxy_environment;
 mod sandbox;
 mod streamed_run;
 
@@ -44,16 +45,14 @@ mod tests;
 
 pub use capture::{MAX_STDERR_BYTES, MAX_STDOUT_BYTES, Output, RunLimits, run};
 pub use child::{Child, spawn};
-pub use command::{Command, DEFAULT_SEARCH_PATH};
+pub use command::Command;
 pub use environment::{DEPTH_VARIABLE, INHERITED_ENVIRONMENT, MARK_VARIABLE, depth, environment_names};
 pub use exit::{DRAIN_GRACE, KILL_PATIENCE};
 pub use limits::{ProcessLimits, cpu_time, is_out_of_cpu_time};
 pub use lines::{LineLimited, MAX_LINE_BYTES, Overlong};
 pub use sandbox::{
-    DEFAULT_MAX_MEMORY_MB, DEFAULT_MAX_PROCESSES, LAUNCHER_ARGUMENT, LAUNCHER_FAILED,
-    MAX_SANDBOXED_FILE_BYTES, NetworkWord, ProcessLimit, Sandbox, SandboxAccess, SandboxBackend,
-    SandboxNetwork, SandboxPlace, SandboxProfile, SandboxSettings, SignalScope, UnlimitedWord,
-    WidenedProfile, run_launcher,
+    LAUNCHER_ARGUMENT, NetworkWord, ProcessLimit, Sandbox, SandboxAccess, SandboxBackend, SandboxNetwork,
+    SandboxPlace, SandboxProfile, SandboxSettings, SignalScope, UnlimitedWord, WidenedProfile, run_launcher,
 };
 pub use start::{find_program, is_same_file};
 pub use stderr::{STDERR_LINE_BYTES, STDERR_TAIL_LINES, StderrTail};

@@ -3,7 +3,7 @@
 mod authorized_client;
 mod token_redaction;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "oauth"))]
 mod tests;
 
 pub(crate) use authorized_client::{AuthorizedClient, carried_error};

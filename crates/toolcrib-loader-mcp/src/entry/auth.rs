@@ -7,11 +7,16 @@ use toolcrib_sdk::{AppEntry, MAX_USERS};
 use url::Url;
 
 use super::ServerEntry;
-use crate::{ClientCredentials, Grant, IdentityProvider, IdentityToken, McpAuth, TokenExchange};
+use crate::oauth::{
+    ClientCredentials, ClientSettings, Grant, IdentityProvider, IdentityToken, TokenExchange,
+};
 
 /// The number of issued secrets of one server that are masked: the tokens of the last renewals, the secret of the
 /// client, and the key that tokens are bound to.
 const KNOWN_SECRETS: usize = 12;
+
+/// True if this program can log in at a server that requires it.
+const OBTAINS_TOKENS: bool = cfg!(feature = "oauth");
 
 /// The settings. All of them may be left out: most servers say where to log in, and register clients by themselves.
 #[derive(Deserialize)]
@@ -64,7 +69,7 @@ pub(super) fn open(
     (url, headers): (&str, &[&str]),
     place: &dyn ServerEntry,
     namespace: &str,
-) -> Result<Option<McpAuth>, String> {
+) -> Result<Option<ClientSettings>, String> {
     let is_in_headers = headers.iter().any(|name| name.eq_ignore_ascii_case("authorization"));
     match entry {
         // The header is for the list of tools.
@@ -74,7 +79,7 @@ pub(super) fn open(
         Some(_) if is_in_headers => {
             Err("`headers` or `user_headers` has `Authorization` already; leave that or `auth` out".into())
         }
-        None if is_in_headers => Ok(None),
+        None if is_in_headers || !OBTAINS_TOKENS => Ok(None),
         None => Ok(Some(by_default(place, namespace, KNOWN_SECRETS)?)),
         Some(entry) => {
             let known = if entry.per_user { MAX_USERS.get() } else { KNOWN_SECRETS };
@@ -83,8 +88,12 @@ pub(super) fn open(
     }
 }
 
-fn by_default(place: &dyn ServerEntry, namespace: &str, known_secrets: usize) -> Result<McpAuth, String> {
-    let mut auth = McpAuth::new().with_store(place.token_store()?);
+fn by_default(
+    place: &dyn ServerEntry,
+    namespace: &str,
+    known_secrets: usize,
+) -> Result<ClientSettings, String> {
+    let mut auth = ClientSettings::new().with_store(place.token_store()?);
     auth.on_secret = Some(place.secret_sink(format!("{namespace}.token"), known_secrets));
     auth.login_command = Some(format!("toolcrib login {} {namespace}", shell_quoted(place.file())));
     auth.access = place.access()?;
@@ -98,7 +107,12 @@ impl McpAuthEntry {
     }
 
     /// Returns the settings of a token exchange.
-    fn exchange(self, mut auth: McpAuth, place: &dyn ServerEntry, url: &str) -> Result<McpAuth, String> {
+    fn exchange(
+        self,
+        mut auth: ClientSettings,
+        place: &dyn ServerEntry,
+        url: &str,
+    ) -> Result<ClientSettings, String> {
         let other = [
             ("private_key", self.private_key.is_some()),
             ("client_metadata_url", self.client_metadata_url.is_some()),
@@ -181,7 +195,7 @@ impl McpAuthEntry {
     }
 
     /// Returns the settings laid over the defaults, or what is wrong with them.
-    fn settings(mut self, mut auth: McpAuth, place: &dyn AppEntry) -> Result<McpAuth, String> {
+    fn settings(mut self, mut auth: ClientSettings, place: &dyn AppEntry) -> Result<ClientSettings, String> {
         let has_proof = self.client_secret.is_some() || self.private_key.is_some();
         if has_proof && self.client_id.is_none() {
             return Err("`auth` has a secret and no client; set `client_id` too".into());

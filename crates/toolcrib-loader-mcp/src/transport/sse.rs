@@ -15,11 +15,11 @@ use toolcrib_io::process::MAX_LINE_BYTES;
 use toolcrib_model::ErrorKind;
 use url::Url;
 
-use crate::Authorization;
 use crate::auth::AuthorizedClient;
 use crate::connection::handshake::{HandshakeError, HandshakeOptions, open_session};
 use crate::connection::session::{RequestError, Session};
 use crate::error::{Error, chain};
+use crate::oauth::Authorization;
 use crate::text::{MAX_ERROR_CHARS, clean};
 use crate::transport::boxed::BoxedTransport;
 use crate::transport::message_recovery::PendingRequests;

@@ -16,12 +16,13 @@ use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::{ErrorKind, Secret};
 use url::Url;
 
+use crate::McpSource;
 use crate::auth::{AuthorizedClient, carried_error};
 use crate::connection::handshake::{HandshakeError, HandshakeOptions, open_session};
 use crate::connection::session::{Classify, RequestError, Session};
 use crate::error::{Error, chain};
+use crate::oauth::Authorization;
 use crate::transport::boxed::BoxedTransport;
-use crate::{Authorization, McpSource};
 
 /// The largest number of redirects to follow, all within the same origin: servers redirect `/mcp` to `/mcp/`.
 const MAX_REDIRECTS: usize = 3;

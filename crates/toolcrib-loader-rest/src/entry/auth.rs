@@ -12,7 +12,8 @@ use toolcrib_sdk::MAX_USERS;
 use url::Url;
 
 use super::ApiEntry;
-use crate::{ClientCredentials, Credential, CredentialKind, KeyLocation};
+use crate::oauth::ClientCredentials;
+use crate::{Credential, CredentialKind, KeyLocation};
 
 /// The number of issued secrets of one login that are masked.
 const KNOWN_SECRETS: usize = 12;
@@ -163,6 +164,9 @@ impl AuthEntry {
         let missing = |key: &str| format!("`auth` of type `{name}` needs `{key}`; it has {}", listed(own));
         let (scheme, origin) = (self.scheme.clone(), self.origin.clone());
         let kind = match self.kind {
+            Kind::Oauth2 if !cfg!(feature = "oauth") => {
+                return Err(toolcrib_oauth::Error::Unsupported.to_string());
+            }
             Kind::Oauth2 if self.grant == Some(GrantEntry::AuthorizationCode) => {
                 self.login(place, namespace)?
             }

@@ -17,7 +17,8 @@ use toolcrib_sdk::{AppEntry, Seconds, Source, UserHeaders};
 use self::auth::{AuthEntry, one_or_many};
 pub use self::selection::with_default_cache;
 use self::selection::{CacheEntry, SelectorEntry, keep, select};
-use crate::{Authorization, RestSource, SpecLocation};
+use crate::oauth::Authorization;
+use crate::{RestSource, SpecLocation};
 
 /// The largest answer that an app file can have read, in bytes.
 const MAX_RESPONSE_BYTES: usize = 100 * 1024 * 1024;

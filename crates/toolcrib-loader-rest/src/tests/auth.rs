@@ -8,7 +8,8 @@ use toolcrib_model::{ErrorKind, Secret, ToolResult};
 use toolcrib_testkit::{Canary, Hit};
 
 use super::Fixture;
-use crate::{ClientCredentials, Credential, CredentialKind, KeyLocation, RestSource};
+use crate::oauth::ClientCredentials;
+use crate::{Credential, CredentialKind, KeyLocation, RestSource};
 
 fn ok(_: &Hit) -> Response {
     Json(json!({"ok": true})).into_response()

@@ -12,7 +12,8 @@ use toolcrib_testkit::{Canary, RawServer};
 
 use super::Fixture;
 use super::hostile::MEGABYTE;
-use crate::{ClientCredentials, Credential, CredentialKind, RestSource};
+use crate::oauth::ClientCredentials;
+use crate::{Credential, CredentialKind, RestSource};
 
 const DOCUMENT: &str = r#"{"openapi": "3.0.0", "paths": {"/a": {"get": {"operationId": "a"}}}}"#;
 

@@ -15,7 +15,8 @@ use toolcrib_sdk::{UserHeaders, UserText};
 use toolcrib_testkit::Canary;
 
 use super::Fixture;
-use crate::{ClientCredentials, Credential, CredentialKind, RestSource};
+use crate::oauth::ClientCredentials;
+use crate::{Credential, CredentialKind, RestSource};
 
 /// Keys of all users but `carol`.
 #[derive(Debug)]

@@ -31,8 +31,6 @@ use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_search::duplicates::near_duplicates;
 use toolcrib_search::embedding::Vectors;
 
-pub use schemas::MAX_SCHEMA_BYTES;
-
 /// The most findings of one kind; the others are counted.
 pub const MAX_FINDINGS: usize = 200;
 

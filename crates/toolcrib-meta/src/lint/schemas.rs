@@ -7,7 +7,7 @@ use toolcrib_schema::CompiledSchema;
 use super::{Kind, RawFinding, Tools};
 
 /// The most bytes that the schema of one tool should have, as JSON: the assumed cost of ten tools.
-pub const MAX_SCHEMA_BYTES: usize = 8 * 1024;
+const MAX_SCHEMA_BYTES: usize = 8 * 1024;
 
 /// Returns the tools with a larger schema.
 pub(super) fn oversized<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {

@@ -15,7 +15,7 @@ use super::write::MAX_WRITE_BYTES;
 use crate::blocking::Cancellation;
 
 /// The maximum size of the diff in a result, in bytes.
-pub const MAX_DIFF_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_DIFF_BYTES: usize = 16 * 1024;
 
 /// The maximum number of lines that an error about an ambiguous text names.
 const MAX_PLACES: usize = 10;

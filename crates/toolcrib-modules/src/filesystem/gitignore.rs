@@ -12,10 +12,10 @@ pub(super) const FILE: &str = ".gitignore";
 const GIT: &str = ".git";
 
 /// The maximum size of a `.gitignore` that is read, in bytes.
-pub const MAX_IGNORE_BYTES: u64 = 64 * 1024;
+pub(crate) const MAX_IGNORE_BYTES: u64 = 64 * 1024;
 
 /// The maximum number of `.gitignore` files that one walk reads.
-pub const MAX_IGNORE_FILES: usize = 1000;
+pub(crate) const MAX_IGNORE_FILES: usize = 1000;
 
 /// The rules of the current directories of a walk.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use toolcrib_model::ToolError;
 use super::errors::failed;
 
 /// The maximum size of an image that is read, in bytes.
-pub const MAX_IMAGE_BYTES: u64 = 8 * 1024 * 1024;
+pub(crate) const MAX_IMAGE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The content of a file: text, or an image in the format of results. The executor stores the data of an image and
 /// creates a handle.

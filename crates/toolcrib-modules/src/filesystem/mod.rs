@@ -39,19 +39,19 @@ use crate::{Error, ModuleContext};
 
 use roots::{PathArguments, Roots};
 
-pub use edit::MAX_DIFF_BYTES;
-pub use gitignore::{MAX_IGNORE_BYTES, MAX_IGNORE_FILES};
+#[cfg(test)]
+use self::{
+    edit::MAX_DIFF_BYTES, gitignore::MAX_IGNORE_BYTES, gitignore::MAX_IGNORE_FILES,
+    grep::MAX_GREP_FILE_BYTES, image::MAX_IMAGE_BYTES, move_copy_delete::MAX_CHANGED_ENTRIES,
+    tree::MAX_TREE_ENTRIES, write::MAX_WRITE_BYTES,
+};
 pub use glob::MAX_PATTERN_BYTES;
-pub use grep::{MAX_CONTEXT_LINES, MAX_GREP_BYTES, MAX_GREP_FILE_BYTES, MAX_MATCHES};
-pub use image::MAX_IMAGE_BYTES;
+pub use grep::MAX_MATCHES;
 pub use ls::MAX_ENTRIES;
-pub use move_copy_delete::{MAX_CHANGED_ENTRIES, MAX_COPY_BYTES};
-pub use read::{DEFAULT_LINES, MAX_SCAN_BYTES};
-pub use roots::{FilesystemConfig, MAX_ROOTS, RootConfig, RootMode};
+
+pub use roots::{FilesystemConfig, RootConfig, RootMode};
 pub use size_budget::MAX_RESULT_BYTES;
-pub use tree::{DEFAULT_TREE_DEPTH, MAX_TREE_ENTRIES};
-pub use walk::{MAX_WALK_DEPTH, MAX_WALK_ENTRIES};
-pub use write::MAX_WRITE_BYTES;
+pub use walk::MAX_WALK_DEPTH;
 
 /// The namespace of the tools.
 pub const ID: &str = "filesystem";

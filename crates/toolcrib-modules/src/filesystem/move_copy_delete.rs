@@ -15,10 +15,10 @@ use super::walk::{Walk, join, relative};
 use crate::blocking::Cancellation;
 
 /// The maximum number of bytes that one call copies, of all files together.
-pub const MAX_COPY_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_COPY_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The maximum number of entries that one call copies or removes.
-pub const MAX_CHANGED_ENTRIES: usize = 10_000;
+pub(crate) const MAX_CHANGED_ENTRIES: usize = 10_000;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -16,10 +16,10 @@ use super::text_decoder::TextDecoder;
 use crate::blocking::Cancellation;
 
 /// The default number of lines that a call of `read` returns.
-pub const DEFAULT_LINES: u64 = 2000;
+const DEFAULT_LINES: u64 = 2000;
 
 /// The maximum number of bytes that `read` scans for the requested lines.
-pub const MAX_SCAN_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_SCAN_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The number of bytes that are read at once.
 const CHUNK_BYTES: u64 = 256 * 1024;

@@ -14,7 +14,7 @@ use super::{ID, edit, find, grep, ls, move_copy_delete, read, stat, tree, write}
 use crate::{Error, ModuleContext};
 
 /// The maximum number of folders in addition to the workspace.
-pub const MAX_ROOTS: usize = 16;
+const MAX_ROOTS: usize = 16;
 
 /// The configuration under `modules.filesystem.config`.
 ///

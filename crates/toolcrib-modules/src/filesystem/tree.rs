@@ -13,10 +13,10 @@ use super::workspace_root;
 use crate::blocking::Cancellation;
 
 /// The default depth of `tree`.
-pub const DEFAULT_TREE_DEPTH: usize = 3;
+const DEFAULT_TREE_DEPTH: usize = 3;
 
 /// The maximum number of entries in a result of `tree`.
-pub const MAX_TREE_ENTRIES: usize = 1000;
+pub(crate) const MAX_TREE_ENTRIES: usize = 1000;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -13,7 +13,7 @@ use super::size_budget::count_were;
 use crate::blocking::Cancellation;
 
 /// The maximum number of entries that one call visits: enough for a large repository, in a few seconds.
-pub const MAX_WALK_ENTRIES: usize = 200_000;
+const MAX_WALK_ENTRIES: usize = 200_000;
 
 /// The maximum depth of a walk. The entries of the directory itself are at depth 1.
 pub const MAX_WALK_DEPTH: usize = 64;

@@ -13,7 +13,7 @@ use super::walk::relative;
 use crate::blocking::Cancellation;
 
 /// The maximum size of the content that one call writes, in bytes.
-pub const MAX_WRITE_BYTES: usize = 4 * 1024 * 1024;
+pub(crate) const MAX_WRITE_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

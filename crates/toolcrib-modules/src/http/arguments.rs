@@ -17,7 +17,7 @@ use super::errors::invalid;
 use super::headers;
 
 /// The maximum size of the body that a call may send, in bytes.
-pub const MAX_SENT_BYTES: usize = 4 * 1024 * 1024;
+const MAX_SENT_BYTES: usize = 4 * 1024 * 1024;
 
 /// The maximum number of fields of a query or a form.
 pub const MAX_FIELDS: usize = 200;

@@ -11,10 +11,10 @@ use toolcrib_model::Secret;
 pub const DEFAULT_TIMEOUT_SECONDS: u32 = 30;
 
 /// The default of `max_body_bytes`.
-pub const DEFAULT_MAX_BODY_BYTES: u32 = 2 * 1024 * 1024;
+const DEFAULT_MAX_BODY_BYTES: u32 = 2 * 1024 * 1024;
 
 /// The default of `max_download_bytes`.
-pub const DEFAULT_MAX_DOWNLOAD_BYTES: u64 = 1024 * 1024 * 1024;
+const DEFAULT_MAX_DOWNLOAD_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// The configuration under `modules.http.config`.
 ///

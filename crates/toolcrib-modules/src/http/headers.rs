@@ -11,7 +11,7 @@ use super::errors::invalid;
 pub const MAX_HEADERS: usize = 32;
 
 /// The maximum length of the value of a header, in bytes.
-pub const MAX_HEADER_BYTES: usize = 4 * 1024;
+const MAX_HEADER_BYTES: usize = 4 * 1024;
 
 /// The maximum length of an invalid name that an error repeats, in characters.
 const MAX_NAMED_CHARS: usize = 40;

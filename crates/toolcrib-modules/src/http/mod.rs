@@ -42,11 +42,11 @@ use download::{DownloadOutput, Downloads};
 use output::{ApiOutput, ResponseOutput};
 use page::Page;
 
-pub use arguments::{MAX_FIELDS, MAX_SENT_BYTES};
+pub use arguments::MAX_FIELDS;
 pub use client::{MAX_REDIRECTS, MAX_URL_BYTES};
-pub use config::{DEFAULT_MAX_BODY_BYTES, DEFAULT_MAX_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_SECONDS, HttpConfig};
-pub use download::{MAX_DOWNLOAD_SECONDS, MAX_DOWNLOADS};
-pub use headers::{MAX_HEADER_BYTES, MAX_HEADERS};
+pub use config::{DEFAULT_TIMEOUT_SECONDS, HttpConfig};
+pub use download::MAX_DOWNLOAD_SECONDS;
+pub use headers::MAX_HEADERS;
 pub use toolcrib_html::{MAX_LINKS, MAX_TEXT_BYTES};
 
 /// The namespace of the tools.

@@ -17,10 +17,11 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-pub use notebook::{MAX_FACTS, MAX_GOAL_CHARS, MAX_OWNERS, MAX_TASKS, MAX_TEXT_CHARS};
-pub use recall::MAX_RECALLED;
+#[cfg(test)]
+use self::{notebook::MAX_FACTS, notebook::MAX_OWNERS, notebook::MAX_TASKS};
+pub use notebook::MAX_TEXT_CHARS;
 pub use snapshot::MAX_SNAPSHOT_CHARS;
-pub use store::{MAX_MEMORY_BYTES, Memory};
+pub use store::Memory;
 pub use tools::module;
 
 /// The text for an agent about its memory, in addition to its [snapshot](Memory::snapshot).

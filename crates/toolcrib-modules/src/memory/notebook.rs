@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 use toolcrib_model::{ErrorKind, ToolError};
 
 /// The maximum number of facts of one user, so that a model can look through them.
-pub const MAX_FACTS: usize = 200;
+pub(crate) const MAX_FACTS: usize = 200;
 
 /// The maximum length of a fact or of the title of a task, in characters.
 pub const MAX_TEXT_CHARS: usize = 500;
 
 /// The maximum length of a goal, in characters.
-pub const MAX_GOAL_CHARS: usize = 1_000;
+pub(crate) const MAX_GOAL_CHARS: usize = 1_000;
 
 /// The maximum number of tasks of an agent in a session.
-pub const MAX_TASKS: usize = 50;
+pub(crate) const MAX_TASKS: usize = 50;
 
 /// The maximum number of plans (one for each agent in a session), and of users with facts. Beyond it, the least
 /// recently changed one is dropped.
-pub const MAX_OWNERS: usize = 100;
+pub(crate) const MAX_OWNERS: usize = 100;
 
 /// All notes of an app.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use super::notebook::Fact;
 
 /// The maximum number of facts that one call returns.
-pub const MAX_RECALLED: usize = 50;
+pub(crate) const MAX_RECALLED: usize = 50;
 
 /// Returns the facts that match a query, the best first, and the latest first among equals. Without a query, returns
 /// all of them, the latest first.

@@ -13,7 +13,7 @@ use super::snapshot;
 
 /// The maximum size of the file. All notes at their bounds take about 20 MB in the worst case; typical files have a few
 /// kilobytes.
-pub const MAX_MEMORY_BYTES: u64 = 32 * 1024 * 1024;
+const MAX_MEMORY_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The notes of an app. Clones share them.
 #[derive(Clone, Debug)]

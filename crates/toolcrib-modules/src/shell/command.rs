@@ -19,10 +19,10 @@ use crate::root_access::restricted;
 pub const MAX_WORDS: usize = 1000;
 
 /// The maximum length of all words of a command, in bytes.
-pub const MAX_COMMAND_BYTES: usize = 128 * 1024;
+const MAX_COMMAND_BYTES: usize = 128 * 1024;
 
 /// The maximum size of the text for standard input, in bytes.
-pub const MAX_STDIN_BYTES: usize = 4 * 1024 * 1024;
+const MAX_STDIN_BYTES: usize = 4 * 1024 * 1024;
 
 /// The maximum length of a script, in bytes: operating systems accept no longer argument.
 pub const MAX_SCRIPT_BYTES: usize = 96 * 1024;

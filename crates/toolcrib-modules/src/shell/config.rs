@@ -12,16 +12,16 @@ use toolcrib_model::Secret;
 pub const DEFAULT_TIMEOUT_SECONDS: u32 = 60;
 
 /// The default of `max_output_bytes`.
-pub const DEFAULT_MAX_OUTPUT_BYTES: u32 = 32 * 1024;
+const DEFAULT_MAX_OUTPUT_BYTES: u32 = 32 * 1024;
 
 /// The default of `max_output_lines`.
-pub const DEFAULT_MAX_OUTPUT_LINES: u32 = 1000;
+const DEFAULT_MAX_OUTPUT_LINES: u32 = 1000;
 
 /// The default of `max_tasks`.
-pub const DEFAULT_MAX_TASKS: u32 = 8;
+const DEFAULT_MAX_TASKS: u32 = 8;
 
 /// The default of `max_task_seconds`.
-pub const DEFAULT_MAX_TASK_SECONDS: u32 = 60 * 60;
+const DEFAULT_MAX_TASK_SECONDS: u32 = 60 * 60;
 
 /// The configuration under `modules.shell.config`.
 ///

@@ -44,13 +44,12 @@ use run::{Run, RunLimits, RunOutput, RunScript};
 use tasks::{BackgroundRun, StartedTask, TaskList, TaskRegistry, TaskReport, TaskStatus, TaskStop};
 use which::{NoArguments, Variables, Which, WhichOutput};
 
-pub use command::{MAX_COMMAND_BYTES, MAX_SCRIPT_BYTES, MAX_STDIN_BYTES, MAX_WORDS};
-pub use config::{
-    DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_MAX_OUTPUT_LINES, DEFAULT_MAX_TASK_SECONDS, DEFAULT_MAX_TASKS,
-    DEFAULT_TIMEOUT_SECONDS, ShellConfig,
-};
+#[cfg(test)]
+use self::tasks::MAX_ENDED_TASKS;
+pub use command::{MAX_SCRIPT_BYTES, MAX_WORDS};
+pub use config::{DEFAULT_TIMEOUT_SECONDS, ShellConfig};
 pub use run::{MAX_TIMEOUT_SECONDS, TERM_GRACE};
-pub use tasks::{MAX_ALL_TASKS, MAX_ENDED_TASKS, MAX_LOG_BYTES, MAX_PAGE_BYTES, MAX_WAIT_SECONDS};
+pub use tasks::{MAX_LOG_BYTES, MAX_PAGE_BYTES};
 
 /// The namespace of the tools.
 pub const ID: &str = "shell";

@@ -13,9 +13,9 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use url::Url;
 
-use super::authorization::{Authorization, LoginSummary};
-use super::loopback::LOGIN_TIMEOUT;
+use super::Authorization;
 use super::redirect::{Authorize, Redirect};
+use super::types::{LOGIN_TIMEOUT, LoginSummary};
 use crate::Error;
 
 /// The most logins that wait at the same time.

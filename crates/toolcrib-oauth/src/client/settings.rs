@@ -10,11 +10,8 @@ use toolcrib_model::{Secret, SubjectToken};
 use toolcrib_policy::Access;
 
 use super::redirect::Authorize;
-use super::token_exchange::TokenExchange;
-use super::token_store::TokenStore;
-
-/// A callback that receives each secret that a server issues, for redaction.
-pub type SecretSink = Arc<dyn Fn(&Secret) + Send + Sync>;
+use super::types::SecretSink;
+use super::{TokenExchange, TokenStore};
 
 /// The grant by which tokens are requested.
 #[derive(Clone, Debug, Default)]
@@ -35,9 +32,10 @@ pub enum Grant {
     TokenExchange(TokenExchange),
 }
 
+#[cfg(feature = "flows")]
 impl Grant {
     /// Returns true if a user has to log in.
-    pub(super) fn needs_user(&self) -> bool {
+    pub(crate) fn needs_user(&self) -> bool {
         matches!(self, Self::AuthorizationCode)
     }
 }
@@ -115,6 +113,7 @@ pub struct ClientSettings {
     issued: Arc<Mutex<VecDeque<Secret>>>,
 }
 
+#[cfg(feature = "flows")]
 /// The largest number of secrets to remember for one server: those of a login, and of some renewals.
 const MAX_ISSUED: usize = 16;
 
@@ -169,7 +168,8 @@ impl ClientSettings {
     }
 
     /// Registers a secret that the server has issued.
-    pub(super) fn register_secret(&self, secret: &Secret) {
+    #[cfg(feature = "flows")]
+    pub(crate) fn register_secret(&self, secret: &Secret) {
         let mut issued = self.issued.lock();
         issued.retain(|other| other != secret);
         issued.push_back(secret.clone());

@@ -6,6 +6,7 @@ use serde::Deserialize;
 /// A signature algorithm of tokens with a private key (RFC 7518, RFC 8037).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "these are the names of the RFCs")]
+#[non_exhaustive]
 pub enum SignatureAlgorithm {
     RS256,
     RS384,

@@ -10,7 +10,8 @@ use url::Url;
 
 use super::keys::{KeySet, parse_document};
 use super::resource_server::ResourceServer;
-use crate::http::{MAX_ANSWER_BYTES, client, document_request};
+use crate::MAX_ANSWER_BYTES;
+use crate::http::{client, document_request};
 use crate::metadata::issuer_metadata_urls;
 
 /// The maximum length of an authorization server's text in the log, in characters.

@@ -13,7 +13,7 @@ use toolcrib_document::{Format, Limits, parse};
 
 use super::algorithm::SignatureAlgorithm;
 use super::token::Token;
-use crate::http::MAX_ANSWER_BYTES;
+use crate::MAX_ANSWER_BYTES;
 
 /// The maximum number of keys in a set.
 pub(super) const MAX_KEYS: usize = 64;

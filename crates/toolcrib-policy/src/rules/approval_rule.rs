@@ -12,7 +12,7 @@ use crate::rules::rule::CompiledRule;
 use crate::{Approval, Effect, Policy, PolicyError, Rule, SettingLocation};
 
 /// The most people whose approval one call may need.
-pub const MAX_APPROVERS: u8 = 8;
+const MAX_APPROVERS: u8 = 8;
 
 /// The name of the operator among the people who approve calls: the person at the machine that serves or runs the app.
 pub const OPERATOR: &str = "operator";

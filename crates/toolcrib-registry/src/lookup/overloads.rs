@@ -22,6 +22,7 @@ pub struct Overloads<'a> {
 
 /// The error for arguments that no overload accepts.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct OverloadError<'a> {
     /// The overload that matches the arguments best.
     pub nearest: &'a Arc<Entry>,

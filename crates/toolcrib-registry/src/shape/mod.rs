@@ -40,6 +40,7 @@ pub struct Shapes {
 /// The error of a shape that no tool could have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct ShapeError {
     /// The JSON pointer of the setting below the list of shapes, such as `/0/parameters/owner`.
     pub pointer: String,
@@ -76,15 +77,16 @@ struct Definition {
 }
 
 impl Shapes {
-    /// Checks shapes to the extent that no tool is needed for it.
+    /// Checks shapes to the extent that no tool is needed for it. `list` is the location of their list in the settings, by
+    /// which errors and records name a shape.
     ///
     /// # Errors
     ///
     /// Returns all mistakes.
-    pub fn new(settings: &[ShapeSettings]) -> Result<Self, Vec<ShapeError>> {
+    pub fn new(list: &str, settings: &[ShapeSettings]) -> Result<Self, Vec<ShapeError>> {
         let (mut shapes, mut errors) = (Self::default(), Vec::new());
         for (position, settings) in settings.iter().enumerate() {
-            if let Err(error) = shapes.add(position, settings) {
+            if let Err(error) = shapes.add(list, position, settings) {
                 errors.push(error);
             }
         }
@@ -92,7 +94,7 @@ impl Shapes {
         for view in &shapes.views {
             if let Some(other) = names.insert(&view.name, &view.place) {
                 let message = format!("`{other}` gives the name `{}` already", view.name.dotted());
-                errors.push(ShapeError { pointer: pointer_of(&view.place), message });
+                errors.push(ShapeError { pointer: pointer_of(&view.place, list), message });
             }
         }
         if errors.is_empty() { Ok(shapes) } else { Err(errors) }
@@ -109,8 +111,8 @@ impl Shapes {
         self.changes.is_empty() && self.views.is_empty()
     }
 
-    fn add(&mut self, position: usize, settings: &ShapeSettings) -> Result<(), ShapeError> {
-        let place: Arc<str> = format!("tools.shape[{position}]").into();
+    fn add(&mut self, list: &str, position: usize, settings: &ShapeSettings) -> Result<(), ShapeError> {
+        let place: Arc<str> = format!("{list}[{position}]").into();
         let at = |key: &str, message: String| ShapeError { pointer: format!("/{position}{key}"), message };
         let ShapeSettings { tool, name, description, risk, parameters, project, split, fallbacks } = settings;
         if tool.is_empty() {
@@ -306,7 +308,7 @@ fn dotted(text: &str) -> String {
     text.replacen("::", ".", 1)
 }
 
-/// Returns the JSON pointer of a place such as `tools.shape[3].split.into[0]`, below the list of shapes.
-fn pointer_of(place: &str) -> String {
-    place.trim_start_matches("tools.shape").replace('[', "/").replace(']', "").replace('.', "/")
+/// Returns the JSON pointer of a place such as `LIST[3].split.into[0]`, below the list of shapes.
+fn pointer_of(place: &str, list: &str) -> String {
+    place.strip_prefix(list).unwrap_or(place).replace('[', "/").replace(']', "").replace('.', "/")
 }

@@ -32,6 +32,7 @@ use toolcrib_model::Risk;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ShapeSettings {
     /// The tool, as `namespace.name`, or a glob of such names (`*` matches any text). An entry with a glob, or without
     /// `name`, `split`, and `fallbacks`, changes tools under their names; all entries that match a tool apply, in order.

@@ -36,7 +36,7 @@ fn search() -> Tool {
 
 fn shapes(settings: Value) -> Result<Shapes, String> {
     let settings: Vec<ShapeSettings> = serde_json::from_value(settings).unwrap();
-    Shapes::new(&settings).map_err(|errors| {
+    Shapes::new("shapes", &settings).map_err(|errors| {
         let lines: Vec<_> = errors.iter().map(|error| format!("{}: {error}", error.pointer)).collect();
         lines.join("\n")
     })
@@ -182,15 +182,15 @@ fn a_shape_that_does_not_fit_hides_the_tool_and_says_why() {
     ];
     let reasons: Vec<_> = cases.iter().map(refused).collect();
     insta::assert_snapshot!(reasons.join("\n"), @r#"
-    tools.shape[0], so the tool is left out: `github.search` has no parameter `ownr`, did you mean `owner`?
-    tools.shape[0], so the tool is left out: `owner` is required, and hidden without a value; add `value` or `from`
-    tools.shape[0], so the tool is left out: the tool does not accept 5 as `owner`
-    tools.shape[0], so the tool is left out: `maximum: 200` of `perPage` is wider than that of the tool, 100
-    tools.shape[0], so the tool is left out: no value of `perPage` has a `maximum` of 100 and a `minimum` of 101
-    tools.shape[0], so the tool is left out: the default 60 of `perPage` lies outside of its bounds
-    tools.shape[0], so the tool is left out: `enum` of `order` has "up", which the tool does not accept
-    tools.shape[0], so the tool is left out: `maximum` bounds a number, and `q` is a string
-    tools.shape[0], so the tool is left out: two parameters have the name `owner`
+    shapes[0], so the tool is left out: `github.search` has no parameter `ownr`, did you mean `owner`?
+    shapes[0], so the tool is left out: `owner` is required, and hidden without a value; add `value` or `from`
+    shapes[0], so the tool is left out: the tool does not accept 5 as `owner`
+    shapes[0], so the tool is left out: `maximum: 200` of `perPage` is wider than that of the tool, 100
+    shapes[0], so the tool is left out: no value of `perPage` has a `maximum` of 100 and a `minimum` of 101
+    shapes[0], so the tool is left out: the default 60 of `perPage` lies outside of its bounds
+    shapes[0], so the tool is left out: `enum` of `order` has "up", which the tool does not accept
+    shapes[0], so the tool is left out: `maximum` bounds a number, and `q` is a string
+    shapes[0], so the tool is left out: two parameters have the name `owner`
     "#);
 }
 
@@ -236,7 +236,7 @@ fn a_shape_of_no_tool_is_reported_with_the_nearest_name() {
     assert_eq!(names(&snapshot), ["github.search"]);
     assert_eq!(
         snapshot.rejected()[0].to_string(),
-        "tools.shape[0]: github.serach: there is no such tool to shape, did you mean `github.search`?"
+        "shapes[0]: github.serach: there is no such tool to shape, did you mean `github.search`?"
     );
 }
 
@@ -246,7 +246,7 @@ fn mistakes_that_need_no_tool_are_found_without_one() {
         {"tool": "github.search", "name": "find"},
         {"tool": "github.list", "name": "find"},
     ]));
-    assert_eq!(wrong.unwrap_err(), "/1: `tools.shape[0]` gives the name `github.find` already");
+    assert_eq!(wrong.unwrap_err(), "/1: `shapes[0]` gives the name `github.find` already");
     let wrong = shapes(json!([
         {},
         {"tool": "search"},

@@ -9,8 +9,9 @@ use std::fmt::Write as _;
 
 use indexmap::IndexMap;
 use serde_json::{Number, Value};
+use toolcrib_model::text::truncate_bytes;
 
-use crate::text::{grouped, head};
+use crate::text::grouped;
 use crate::tokens::TokenCounter;
 
 /// The maximum number of keys of an object that are listed. An object with more keys is shown as a map.
@@ -312,7 +313,9 @@ impl Objects {
         } else {
             for (position, (key, values)) in self.keys.iter().take(detail.keys).enumerate() {
                 out.push_str(if position > 0 { ", " } else { "" });
-                out.extend(head(key, MAX_KEY_BYTES).chars().map(|c| if c.is_control() { ' ' } else { c }));
+                out.extend(
+                    truncate_bytes(key, MAX_KEY_BYTES).chars().map(|c| if c.is_control() { ' ' } else { c }),
+                );
                 out.push_str(if values.count < self.count { "?: " } else { ": " });
                 values.write(out, depth - 1, detail);
             }

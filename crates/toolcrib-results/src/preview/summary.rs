@@ -164,5 +164,9 @@ fn rows_hint(handle: &str, path: Option<&str>) -> String {
 fn first_lines(text: &str, bytes: usize) -> String {
     let end = text.match_indices('\n').nth(TABLE_LINES - 1).map_or(text.len(), |(at, _)| at);
     let lines = text.get(..end).unwrap_or(text);
-    if lines.len() <= bytes { lines.to_owned() } else { format!("{}…", crate::text::head(lines, bytes)) }
+    if lines.len() <= bytes {
+        lines.to_owned()
+    } else {
+        format!("{}…", toolcrib_model::text::truncate_bytes(lines, bytes))
+    }
 }

@@ -1,6 +1,8 @@
 //! The truncation of a text to its beginning and its end.
 
-use crate::text::{counted, grouped, head, line_breaks, tail};
+use toolcrib_model::text::truncate_bytes;
+
+use crate::text::{counted, grouped, line_breaks, tail};
 
 /// The maximum size of the note between the beginning and the end.
 const MAX_NOTE_BYTES: usize = 120;
@@ -12,7 +14,7 @@ pub(crate) fn ends(text: &str, bytes: usize) -> String {
         return text.to_owned();
     }
     let room = bytes.saturating_sub(MAX_NOTE_BYTES);
-    let beginning = at_line_end(head(text, room - room / 3));
+    let beginning = at_line_end(truncate_bytes(text, room - room / 3));
     let end = at_line_start(tail(text, room / 3));
     let left_out = text.get(beginning.len()..text.len() - end.len()).unwrap_or_default();
     let first = line_breaks(beginning) + 1;

@@ -200,7 +200,7 @@ fn shorten_text(text: &str, bytes: usize) -> String {
 
 /// Returns the longest beginning of a text that takes at most a number of bytes in a JSON string.
 fn escaped_head(text: &str, bytes: usize) -> &str {
-    crate::text::head(text, fitting(text.bytes(), bytes))
+    toolcrib_model::text::truncate_bytes(text, fitting(text.bytes(), bytes))
 }
 
 /// Returns the longest end of a text that takes at most a number of bytes in a JSON string.

@@ -28,7 +28,7 @@ use crate::read_result::{answer, jq};
 use crate::store::{Format, Owner, StoredResult};
 
 /// The maximum time of the projections of one result.
-pub const MAX_PROJECTION_TIME: Duration = Duration::from_secs(10);
+const MAX_PROJECTION_TIME: Duration = Duration::from_secs(10);
 
 /// The maximum number of tokens of the structure of a result that an expression did not fit.
 const MAX_STRUCTURE_TOKENS: usize = 400;

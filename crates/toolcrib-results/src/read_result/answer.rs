@@ -396,7 +396,8 @@ fn matches(count: usize) -> JsonObject {
 
 pub(crate) fn malformed(argument: &str, what: &str, text: &str, error: &SyntaxError) -> ToolError {
     let (before, after) = text.split_at(text.floor_char_boundary(error.at.min(text.len())));
-    let shown = format!("{}→{}", crate::text::tail(before, 60), crate::text::head(after, 60));
+    let shown =
+        format!("{}→{}", crate::text::tail(before, 60), toolcrib_model::text::truncate_bytes(after, 60));
     invalid(format!("`{argument}` is not a valid {what}: {} at the arrow: {shown}", error.message))
 }
 

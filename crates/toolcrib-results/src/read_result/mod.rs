@@ -148,7 +148,7 @@ impl Results {
         }
         let own = self.store.handles(&owner);
         let minutes = self.store.bounds.time.as_secs() / 60;
-        let shown = crate::text::head(handle, 80);
+        let shown = toolcrib_model::text::truncate_bytes(handle, 80);
         let message = format!(
             "there is no result {shown:?}: results are kept for {minutes} minutes, or with the session where that is \
              kept, and the oldest go first when there are many"

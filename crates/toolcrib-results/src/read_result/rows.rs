@@ -188,7 +188,8 @@ fn no_field<'v>(name: &str, rows: impl Iterator<Item = &'v Value>) -> ToolError 
             keys.push(key.as_str());
         }
     }
-    let mut message = format!("no row has a field `{}`", crate::text::head(name, MAX_PATH_BYTES));
+    let mut message =
+        format!("no row has a field `{}`", toolcrib_model::text::truncate_bytes(name, MAX_PATH_BYTES));
     // Writing to a string cannot fail.
     if let Some(meant) = nearest(name, keys.iter().copied()) {
         let _ = write!(message, ", did you mean `{meant}`?");

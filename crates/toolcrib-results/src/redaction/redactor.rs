@@ -180,7 +180,7 @@ impl Redactor {
             }
         }
         let rest = text.get(done..).unwrap_or_default();
-        let kept = crate::text::head(rest, max_bytes.saturating_sub(out.len()));
+        let kept = toolcrib_model::text::truncate_bytes(rest, max_bytes.saturating_sub(out.len()));
         out.push_str(kept);
         let is_longer = kept.len() < rest.len();
         *text = out;
@@ -203,7 +203,7 @@ impl fmt::Debug for Redactor {
 /// Returns all searched forms of a secret.
 fn forms(secret: &str) -> Vec<String> {
     let secret = secret.trim();
-    let secret = crate::text::head(secret, MAX_SECRET_BYTES);
+    let secret = toolcrib_model::text::truncate_bytes(secret, MAX_SECRET_BYTES);
     let lines = secret.lines().map(str::trim);
     let lines = lines.filter(|line| line.len() >= MIN_SECRET_LINE_BYTES && !line.starts_with("-----"));
     let mut forms = Vec::new();

@@ -11,7 +11,7 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolcrib_hooks::{CHAIN_ATTRIBUTE, CHAIN_HEADER};
+use toolcrib_hooks::cycle::{CHAIN_ATTRIBUTE, CHAIN_HEADER};
 use toolcrib_model::tool::app::{APP_MEDIA_TYPE, APPS_EXTENSION};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, CallScope, PhaseTracker, ToolCaller};

@@ -8,11 +8,13 @@ use url::Url;
 
 use super::allowed_hosts::AllowedHosts;
 use super::auth::Authenticator;
-use super::login_callback;
 use super::page_keys::PageKeys;
 use super::rate_limit::RateLimiter;
 use crate::Error;
 use crate::server::Shared;
+
+/// The path of the page to which an authorization server sends a browser back.
+pub(super) const LOGIN_PATH: &str = "/oauth/callback";
 
 /// The admission rules of one version of the app. A request keeps the rules that were current when it arrived.
 pub(super) struct AdmissionRules {
@@ -66,7 +68,7 @@ impl AdmissionRules {
             Url::parse(&origin).ok().filter(|_| address.ip().is_loopback())
         };
         let mut url = self.auth.resource_url().cloned().or_else(own)?;
-        url.set_path(login_callback::PATH);
+        url.set_path(LOGIN_PATH);
         url.set_query(None);
         Some(url.to_string())
     }

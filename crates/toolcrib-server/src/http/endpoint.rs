@@ -250,9 +250,7 @@ impl HttpState {
         let method = message.get("method").and_then(Value::as_str);
         if method == Some("initialize") && session.is_none() {
             let opening = self.sessions.open(&client.owner, rules.max_sessions);
-            return opening
-                .map(|opening| (None, Some(opening)))
-                .map_err(|crowded| Box::new(reply::crowded(crowded)));
+            return opening.map(|opening| (None, Some(opening))).map_err(|limit| Box::new(limit.response()));
         }
         let (Some(session), Some(id)) = (session, strict_json::request_id(message)) else {
             return Ok((None, None));

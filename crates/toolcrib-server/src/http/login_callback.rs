@@ -10,15 +10,13 @@ use axum::body::Body;
 use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
 use http::{Request, StatusCode};
-use toolcrib_app::{LoginLinks, LoginOwner, Redirect};
+use toolcrib_app::oauth::client::{LoginLinks, LoginOwner, Redirect};
 
+use super::admission::LOGIN_PATH;
 use super::browser::{AdmittedRequest, PageRejection, html};
 use super::reply;
 use super::state::HttpState;
 use crate::console::{Fields, login_answered, login_question};
-
-/// The path of the page.
-pub(super) const PATH: &str = "/oauth/callback";
 
 /// The largest answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
@@ -36,7 +34,7 @@ pub(super) async fn ask(
     if answer.code.is_none() {
         return admitted.complete_login(answer);
     }
-    Ok(html(StatusCode::OK, login_question(&owner.namespace, &owner.user, PATH, query)))
+    Ok(html(StatusCode::OK, login_question(&owner.namespace, &owner.user, LOGIN_PATH, query)))
 }
 
 /// Takes the answer of a login, after the person in front of the browser has agreed.

@@ -47,7 +47,7 @@ use toolcrib_app::sections::serve::MAX_BODY_BYTES;
 use toolcrib_oauth::metadata::PROTECTED_RESOURCE;
 use url::Url;
 
-use self::admission::AdmissionRules;
+use self::admission::{AdmissionRules, LOGIN_PATH};
 use self::handoff::Handoff;
 use self::memory_budget::BodyBudget;
 use self::sessions::Sessions;
@@ -211,5 +211,5 @@ fn console_routes() -> Router<Arc<HttpState>> {
         .route("/override", post(console::change_override))
         .route("/try", post(console::call_tool))
         .route("/replay", post(console::replay))
-        .route(login_callback::PATH, get(login_callback::ask).post(login_callback::agree))
+        .route(LOGIN_PATH, get(login_callback::ask).post(login_callback::agree))
 }

@@ -9,7 +9,6 @@ use rmcp::model::ErrorData;
 use serde_json::Value;
 
 use super::auth::AuthError;
-use super::sessions::{MAX_SESSIONS_OF_CLIENT, SessionLimit};
 use crate::protocol::strict_json;
 
 /// Returns a response with a status and a sentence.
@@ -53,19 +52,6 @@ pub(super) fn refused(refusal: &AuthError, challenge: &str) -> Response<Body> {
 /// Returns the response to a client that exceeds its rate or its number of open requests.
 pub(super) fn too_many(wait: Duration) -> Response<Body> {
     later(StatusCode::TOO_MANY_REQUESTS, "this client sends too many requests", wait)
-}
-
-/// Returns the response to a request for a session beyond the maximum.
-pub(super) fn crowded(crowded: SessionLimit) -> Response<Body> {
-    match crowded {
-        SessionLimit::InAll => last(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"),
-        SessionLimit::OfClient => {
-            let text = format!(
-                "this client has {MAX_SESSIONS_OF_CLIENT} sessions, which is the maximum; end unused ones with DELETE"
-            );
-            last(StatusCode::TOO_MANY_REQUESTS, &text)
-        }
-    }
 }
 
 /// Returns the response if the bodies of other requests use all the memory.

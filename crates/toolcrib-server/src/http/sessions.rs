@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
+use axum::body::Body;
 use futures::Stream;
+use http::{Response, StatusCode};
 use parking_lot::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
@@ -14,6 +16,7 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 use tokio::runtime::Handle;
 
 use super::handoff::Handoff;
+use super::reply;
 
 /// The sessions as a request of a client sees them: a session of another client does not exist for it.
 pub(super) struct ClientSessions {
@@ -82,6 +85,21 @@ pub(super) enum SessionLimit {
     InAll,
     /// This client has too many sessions.
     OfClient,
+}
+
+impl SessionLimit {
+    /// Returns the response to a request for a session beyond the maximum.
+    pub(super) fn response(self) -> Response<Body> {
+        match self {
+            Self::InAll => reply::last(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"),
+            Self::OfClient => {
+                let text = format!(
+                    "this client has {MAX_SESSIONS_OF_CLIENT} sessions, which is the maximum; end unused ones with DELETE"
+                );
+                reply::last(StatusCode::TOO_MANY_REQUESTS, &text)
+            }
+        }
+    }
 }
 
 /// A request that starts a session. It counts as a session until it is answered.

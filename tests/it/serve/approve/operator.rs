@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolcrib_testkit::{TestTerminal, processes_of};
 
-use crate::support::{Lab, PATIENCE, binary};
+use crate::support::{PATIENCE, TestDir, binary};
 
 /// Sends a signal to a process of the test.
 pub(super) fn send(process: i64, signal: Signal) {
@@ -30,15 +30,15 @@ pub(super) struct Client {
 
 impl Client {
     /// Starts it as a client would that is not this process: what this process starts is no program of the client.
-    pub(super) async fn start(lab: &Lab) -> Self {
-        let mut command = lab.command("/bin/sh", &lab.path("."));
+    pub(super) async fn start(dir: &TestDir) -> Self {
+        let mut command = dir.command("/bin/sh", &dir.path("."));
         command.args(["-c", "\"$0\" serve app.yaml --stdio; exit $?"]).arg(binary());
         Self::greeted(command).await
     }
 
     /// Starts it with this process as the client.
-    pub(super) async fn of_this_process(lab: &Lab) -> Self {
-        let mut command = lab.command(binary(), &lab.path("."));
+    pub(super) async fn of_this_process(dir: &TestDir) -> Self {
+        let mut command = dir.command(binary(), &dir.path("."));
         command.args(["serve", "app.yaml", "--stdio"]);
         Self::greeted(command).await
     }
@@ -92,9 +92,9 @@ impl Client {
     }
 
     /// Kills the server as a power failure would.
-    pub(super) async fn kill(mut self, lab: &Lab) {
+    pub(super) async fn kill(mut self, dir: &TestDir) {
         let is_server = |command: &str| command.contains("serve") && !command.contains("/bin/sh");
-        for process in processes_of(&lab.path(".").canonicalize().unwrap()).unwrap() {
+        for process in processes_of(&dir.path(".").canonicalize().unwrap()).unwrap() {
             if is_server(&process.command) {
                 send(process.id.into(), Signal::KILL);
             }
@@ -121,9 +121,9 @@ pub(super) struct AtTerminal {
 }
 
 impl AtTerminal {
-    pub(super) fn start(lab: &Lab) -> Self {
+    pub(super) fn start(dir: &TestDir) -> Self {
         let TestTerminal { seat: fingers, terminal, .. } = TestTerminal::open().unwrap();
-        let mut command = lab.command(binary(), &lab.path("."));
+        let mut command = dir.command(binary(), &dir.path("."));
         command.args(["approve", "app.yaml"]).stdin(terminal.try_clone().unwrap());
         let child = command.stdout(terminal.try_clone().unwrap()).stderr(terminal).spawn().unwrap();
         let mut eyes = fingers.try_clone().unwrap();
@@ -142,8 +142,8 @@ impl AtTerminal {
     }
 
     /// The same, when it answers for a process.
-    pub(super) async fn attached(lab: &Lab) -> Self {
-        let mut terminal = Self::start(lab);
+    pub(super) async fn attached(dir: &TestDir) -> Self {
+        let mut terminal = Self::start(dir);
         terminal.until("you answer for").await;
         terminal.until("\n").await;
         terminal

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::clients::{node, script};
 use crate::serve::client::SOON;
-use crate::support::{Lab, PATIENCE, chromium, peer};
+use crate::support::{PATIENCE, TestDir, chromium, peer};
 
 /// A headless browser with one page.
 pub(super) struct Browser {
@@ -21,10 +21,10 @@ pub(super) struct Browser {
 
 impl Browser {
     /// Starts one with a separate profile, or nothing where no browser is installed.
-    pub(super) fn start(lab: &Lab) -> Option<Self> {
+    pub(super) fn start(dir: &TestDir) -> Option<Self> {
         let (packages, browser) = (peer("clients")?, chromium()?);
-        let mut command = lab.command(node(&packages), &lab.path("home"));
-        command.arg(script("browser.mjs")).arg(browser).arg(lab.path("driven"));
+        let mut command = dir.command(node(&packages), &dir.path("home"));
+        command.arg(script("browser.mjs")).arg(browser).arg(dir.path("driven"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
         let mut child = command.spawn().expect("the browser starts");
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());

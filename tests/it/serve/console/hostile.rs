@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::browser::Browser;
 use super::start;
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// Beginnings that leave the text around them.
 const BREAKS: [&str; 10] = ["", "\"", "'", ">", "\">", "'>", "-->", "</textarea>", "</title></svg>", "]]>"];
@@ -60,9 +60,9 @@ async fn two_hundred_texts_are_inert_in_every_field() {
         },
         "serve": {"limits": {"requests_per_second": 100_000}},
     });
-    let lab = Lab::with_app(&app.to_string());
-    let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab) else { return };
+    let dir = TestDir::with_app(&app.to_string());
+    let (served, key) = start(&dir).await;
+    let Some(mut browser) = Browser::start(&dir) else { return };
     browser.goto(&format!("http://{}/?key={key}", served.address)).await;
     browser.until("!document.querySelector('.keys').hidden").await;
     // Names that no tool has, and calls that wait with these texts as arguments.

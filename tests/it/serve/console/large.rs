@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{operator, start};
 use crate::serve::client::Served;
-use crate::support::Lab;
+use crate::support::TestDir;
 
 const TOOLS: usize = 10_000;
 const CALLS: usize = 10_000;
@@ -40,8 +40,9 @@ async fn pages_stay_small_and_fast_with_10_000_tools_and_10_000_calls() {
         },
         "serve": {"limits": {"requests_per_second": 1_000_000}},
     });
-    let lab = Lab::with_app(&app.to_string()).with_file("tools.json", json!({"tools": tools}).to_string());
-    let (served, key) = start(&lab).await;
+    let dir =
+        TestDir::with_app(&app.to_string()).with_file("tools.json", json!({"tools": tools}).to_string());
+    let (served, key) = start(&dir).await;
     let cookie = operator(&served, &key).await;
     for begin in (0..CALLS).step_by(CALLS_AT_ONCE) {
         let calls: Vec<_> = (begin..begin + CALLS_AT_ONCE)

@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::browser::{Browser, axe};
 use super::start;
 use crate::serve::client::Served;
-use crate::support::{Lab, mcp_script};
+use crate::support::{TestDir, mcp_script};
 
 /// The pages, with the names of their pictures.
 const PAGES: [(&str, &str); 8] = [
@@ -34,7 +34,7 @@ const PICTURES: [(&str, u32, bool); 7] = [
 ];
 
 /// An app with a server that edits notes, and an operator who is asked first.
-fn notes() -> Lab {
+fn notes() -> TestDir {
     let tool = json!({
         "name": "edit", "description": "Replaces a text in a note.",
         "inputSchema": {"type": "object", "required": ["path", "old_text", "new_text"], "properties": {
@@ -60,7 +60,7 @@ fn notes() -> Lab {
         },
     });
     let functions = format!("on_call() {{ text done; }}\nlist() {{ reply '{}'; }}", json!({"tools": [tool]}));
-    Lab::with_app(&app.to_string()).with_file("server.sh", mcp_script(&functions))
+    TestDir::with_app(&app.to_string()).with_file("server.sh", mcp_script(&functions))
 }
 
 /// Makes calls of all outcomes, and leaves one waiting.
@@ -86,9 +86,9 @@ async fn fill(served: &Served) -> tokio::net::TcpStream {
 
 #[tokio::test]
 async fn every_page_is_accessible_at_all_widths_and_in_both_color_schemes() {
-    let lab = notes();
-    let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab) else { return };
+    let dir = notes();
+    let (served, key) = start(&dir).await;
+    let Some(mut browser) = Browser::start(&dir) else { return };
     let Some(axe) = axe() else { return };
     let at = |path: &str| format!("http://{}{path}", served.address);
     browser.goto(&at(&format!("/?key={key}"))).await;

@@ -6,7 +6,7 @@ use super::browser::{Browser, axe};
 use super::pages::is_accessible;
 use super::start;
 use crate::serve::client::Served;
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// A shop with a tool whose result changes, and one that fails.
 const MANIFEST: &str = r"
@@ -23,7 +23,7 @@ lines=$(wc -l < ../calls.txt)
 echo "{\"left\": $((lines * 7 % 10))}"
 "#;
 
-fn shop() -> Lab {
+fn shop() -> TestDir {
     let app = json!({
         "app": {"id": "shop"},
         "tools": {
@@ -32,7 +32,7 @@ fn shop() -> Lab {
         },
         "execution": {"watchers": true, "scheduler": true},
     });
-    Lab::with_app(&app.to_string())
+    TestDir::with_app(&app.to_string())
         .with_file("shop/toolcrib.yaml", MANIFEST)
         .with_file("shop/stock.sh", STOCK)
 }
@@ -44,9 +44,9 @@ async fn call(served: &Served, name: &str, arguments: Value) {
 
 #[tokio::test]
 async fn schedules_show_past_and_next_runs_and_watchers_their_values() {
-    let lab = shop();
-    let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab) else { return };
+    let dir = shop();
+    let (served, key) = start(&dir).await;
+    let Some(mut browser) = Browser::start(&dir) else { return };
     call(&served, "watch_start", json!({"name": "shop.stock", "interval": 5, "label": "stock"})).await;
     for tool in ["shop.stock", "shop.broken"] {
         let action = json!({"tool": tool});

@@ -17,10 +17,6 @@ pub(super) use summarize::{SplitPoint, split_point, summary_request, with_summar
 
 use crate::chat::Usage;
 
-/// The default share of the context window above which a conversation is compacted. The rest leaves space for the answer, and
-/// for an estimate that is wrong by a quarter.
-pub const DEFAULT_COMPACT_AT: f64 = 0.75;
-
 /// The share of the allowed size to reach by compaction, so that it does not run in each turn.
 const GOAL: f64 = 0.6;
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_model::{ToolCall, ToolResult};
+use toolcrib_model::{Amount, ToolCall, ToolResult};
 use toolcrib_port::RunBudget as _;
 
 use super::calls::{CallIds, Pending};
@@ -24,7 +24,7 @@ use super::runtime_notes;
 use super::settings::AgentSettings;
 use crate::chat::{ChatReply, ChatRequest, Picture, ToolChoice, Usage, with_instruction};
 use crate::journal::Entry;
-use crate::{Amount, Budget, Error, Message};
+use crate::{Budget, Error, Message};
 
 /// An event of a run.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Going on where a run was broken off.
 
-use toolcrib_model::ToolCall;
+use toolcrib_model::{Amount, ToolCall};
 
 use super::super::calls::Pending;
 use super::super::conversation::Conversation;
@@ -8,7 +8,7 @@ use super::super::limits::Limit;
 use super::super::settings::AgentSettings;
 use super::{Action, RunState};
 use crate::journal::OpenCall;
-use crate::{Amount, Budget, Message};
+use crate::{Budget, Message};
 
 impl<'a> RunState<'a> {
     /// Returns a resumed run and its first action. Calls that were not begun are run. Calls that were begun and have no result are

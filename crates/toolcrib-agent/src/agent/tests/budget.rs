@@ -11,7 +11,8 @@ use tokio::sync::Barrier;
 use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_port::{CallContext, Catalogue, RunBudget, ToolCaller};
 
-use super::super::{Agent, Conversation, Limit, Outcome, RunLimits, RunReport, Spent};
+use super::super::report::Spent;
+use super::super::{Agent, Conversation, Limit, Outcome, RunLimits, RunReport};
 use super::{agent, call, calls, says, scripted};
 use crate::chat::{ChatReply, ChatRequest, TextSink, Usage};
 use crate::journal::Entry;

@@ -6,9 +6,9 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::ToolCall;
 use toolcrib_port::CallContext;
 
-use super::super::{
-    Conversation, Limit, MAX_REPORTED_CALLS, Observer, Outcome, RunLimits, STOP_AFTER_REPEATS,
-};
+use super::super::limits::STOP_AFTER_REPEATS;
+use super::super::report::MAX_REPORTED_CALLS;
+use super::super::{Conversation, Limit, Observer, Outcome, RunLimits};
 use super::{Stuck, agent, call, calls, limited, results, run, says, scripted};
 use crate::chat::{ChatReply, ToolChoice, Usage};
 use crate::{Error, Message};

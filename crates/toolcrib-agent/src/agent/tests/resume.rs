@@ -12,7 +12,8 @@ use toolcrib_port::{CallContext, Catalogue, ToolCaller};
 use super::super::{Conversation, Limit, Outcome, RunLimits, RunReport};
 use super::{agent, call, calls, limited, results, says, scripted};
 use crate::journal::Entry;
-use crate::{Error, Journal, Message, STOP_AFTER_REPEATS};
+use crate::limits::STOP_AFTER_REPEATS;
+use crate::{Error, Journal, Message};
 
 /// Keeps entries in memory, until there is no more room.
 struct Memory {

@@ -11,7 +11,7 @@ use toolcrib_model::JsonObject;
 use super::read_block;
 use crate::api::body::{BodyWriter, Elements};
 use crate::api::conversation::{add_extra, arguments, items_of, picture_label, result_text};
-use crate::api::wire_format::is_vertex;
+use crate::api::vertex::is_vertex;
 use crate::api::{Endpoint, ToolOptions, WireFormat};
 use crate::chat::{
     ChatRequest, DeferredTools, Picture, RequestOptions, RequestedCall, ResponseFormat, ToolChoice,

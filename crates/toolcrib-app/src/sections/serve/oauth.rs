@@ -9,12 +9,12 @@ use toolcrib_oauth::server::{ResourceServer, SignatureAlgorithm};
 use toolcrib_policy::Scope;
 use url::Url;
 
-use crate::file::variables;
+use crate::file::expansion;
 use crate::sections::values::present;
 use crate::{AppFile, Error};
 
 /// The most entries of `serve.oauth.clients`.
-pub const MAX_OAUTH_CLIENTS: usize = 256;
+const MAX_OAUTH_CLIENTS: usize = 256;
 
 /// The most scopes that an entry wants.
 const MAX_SCOPES: usize = 32;
@@ -96,7 +96,7 @@ impl OAuthConfig {
     pub fn served(&self, file: &AppFile) -> Result<ServedOAuth, Error> {
         let text = |text: &str, key: &str| {
             let place = format!("/serve/oauth/{key}");
-            variables::expanded(file, text, &place, false).map_err(|error| file.wrong(error))
+            expansion::expanded(file, text, &place, false).map_err(|error| file.wrong(error))
         };
         let url = |given: &str, key: &'static str| {
             let given = text(given, key)?;

@@ -10,7 +10,8 @@ use super::slash::{self, AfterCommand, Totals};
 use super::{Session, exit_of};
 use crate::exit::Exit;
 use crate::terminal::{LineEditor, console};
-use crate::ui::output::{is_colourful, tell};
+use crate::ui::output::tell;
+use crate::ui::style::is_colourful;
 
 impl Session<'_> {
     /// Holds a conversation until its end.

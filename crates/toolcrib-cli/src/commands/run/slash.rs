@@ -1,6 +1,7 @@
 //! The commands of a conversation: `/tools` and the others.
 
 use toolcrib_agent::{Conversation, Message, RunReport};
+use toolcrib_app::sections::capabilities;
 use toolcrib_document::nearest;
 use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 
@@ -185,7 +186,7 @@ impl Session<'_> {
                     let words = decision_display::in_words(&decision, rules);
                     say(&format!("{}: {words}", entry.tool.name.dotted()));
                     say(&format!("  decided by: {}", decision.rule));
-                    say(&format!("  because: {}", decision.reason()));
+                    say(&format!("  because: {}", capabilities::reason(&decision)));
                     say(&format!("  risk: {}   source: {}", entry.tool.traits().risk, entry.source));
                 }
             }

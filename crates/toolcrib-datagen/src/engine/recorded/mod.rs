@@ -22,11 +22,12 @@ use crate::engine::SIMULATION;
 use crate::session::{RememberedCall, SessionError, SessionStates};
 
 /// The category of calls that the log does not have.
-pub const NOT_RECORDED: &str = "not_recorded";
+pub(crate) const NOT_RECORDED: &str = "not_recorded";
 
 /// The settings of `type: recorded`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct RecordedSettings {
     /// The audit log: the file that `audit.path` named when the calls were made with `values` and `results`.
     pub path: PathBuf,

@@ -20,10 +20,12 @@ use toolcrib_search::MAX_TOOLS;
 
 use self::index::Index;
 
-pub use settings::{DocumentIndexKind, DocumentSearchSettings, MAX_SIZE};
+#[cfg(test)]
+use self::settings::MAX_SIZE;
+pub use settings::{DocumentIndexKind, DocumentSearchSettings};
 
 /// The maximum number of documents of one engine.
-pub const MAX_DOCUMENTS: usize = MAX_TOOLS;
+const MAX_DOCUMENTS: usize = MAX_TOOLS;
 
 /// The maximum number of bytes of a file of documents.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// The maximum number of results of one search.
-pub const MAX_SIZE: usize = 100;
+pub(crate) const MAX_SIZE: usize = 100;
 
 /// The default number of results.
 const DEFAULT_SIZE: NonZeroUsize = NonZeroUsize::new(5).unwrap();
@@ -18,6 +18,7 @@ const DEFAULT_QUERY: &str = "query";
 /// The settings in `tools.engines.<name>` of `type: search/file` and `type: search/in_memory`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct DocumentSearchSettings {
     /// The file with the documents, for `search/file`: one JSON value for each line, or one JSON list.
     pub path: Option<PathBuf>,

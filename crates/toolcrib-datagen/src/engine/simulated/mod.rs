@@ -39,10 +39,10 @@ pub use self::error_categories::{
     ErrorCategories, ErrorCategory, NETWORK_ERROR, SCHEMA_VIOLATION, UNPARSEABLE_RESULT,
 };
 use self::reply::{Outcome, Reply, ReplyFault};
-pub use self::settings::{CacheSetting, MAX_ATTEMPTS, MAX_EXAMPLES, MAX_SAMPLES, SimulatedSettings};
+pub use self::settings::{CacheSetting, MAX_ATTEMPTS, MAX_EXAMPLES, SimulatedSettings};
 pub use crate::engine::SIMULATION;
+pub use crate::reply_cache::MAX_CACHE_BYTES;
 use crate::reply_cache::{CacheKey, ReplyCache};
-pub use crate::reply_cache::{MAX_CACHE_BYTES, MAX_CACHE_FILE_BYTES};
 use crate::session::{RememberedCall, SessionStates};
 
 /// The version of the keys of cached replies. It changes when equal calls may get other replies, as by another prompt.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::error_categories::ErrorCategories;
 
 /// The most samples of one attempt.
-pub const MAX_SAMPLES: u8 = 16;
+const MAX_SAMPLES: u8 = 16;
 
 /// The most attempts of one call.
 pub const MAX_ATTEMPTS: u8 = 10;
@@ -19,6 +19,7 @@ pub const MAX_EXAMPLES: usize = 64;
 /// The settings of simulated tools, in `tools.engines.<name>` of `type: simulated`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SimulatedSettings {
     /// The model: the name of an agent, or the settings of a model. Who opens the model reads it.
     pub model: Value,
@@ -80,6 +81,7 @@ impl SimulatedSettings {
 /// The cache of replies: `true` in memory, `false` for none, or a file that keeps them for later runs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "must be `true`, `false`, or the path of a file")]
+#[non_exhaustive]
 pub enum CacheSetting {
     /// In memory, or not at all.
     Memory(bool),

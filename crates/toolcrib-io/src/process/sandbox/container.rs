@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{MAX_OPEN_FILES, MAX_SANDBOXED_FILE_BYTES, Sandbox, unavailable};
 use crate::Error;
-use crate::process::environment::PROXY_ENVIRONMENT;
+use crate::process::proxy_environment::PROXY_ENVIRONMENT;
 use crate::process::{DEPTH_VARIABLE, MARK_VARIABLE};
 
 /// The options of every container. Only an image that is there is used, and its output is written to no log of the engine.

@@ -41,6 +41,7 @@ mod prepared;
 #[cfg(any(target_os = "macos", all(test, unix)))]
 mod seatbelt;
 
+pub(super) mod restrictions;
 mod settings;
 #[cfg(all(test, unix))]
 mod tests;
@@ -58,57 +59,32 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use self::restrictions::Backend;
+pub use self::restrictions::Sandbox;
 use crate::Error;
 
 #[cfg(unix)]
 pub(super) use prepared::{Prepared, ResourceLimit};
 pub use settings::{
-    DEFAULT_MAX_MEMORY_MB, DEFAULT_MAX_PROCESSES, NetworkWord, ProcessLimit, SandboxAccess, SandboxBackend,
-    SandboxNetwork, SandboxPlace, SandboxProfile, SandboxSettings, SignalScope, UnlimitedWord,
-    WidenedProfile,
+    NetworkWord, ProcessLimit, SandboxAccess, SandboxBackend, SandboxNetwork, SandboxPlace, SandboxProfile,
+    SandboxSettings, SignalScope, UnlimitedWord, WidenedProfile,
 };
 
 /// The first argument of a program that is to call [`run_launcher`].
 pub const LAUNCHER_ARGUMENT: &str = "sandbox-launcher";
 
 /// The largest file that a sandboxed program can write, in bytes.
-pub const MAX_SANDBOXED_FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+pub(crate) const MAX_SANDBOXED_FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
 /// The open files that a sandboxed program can have.
 #[cfg(unix)]
 const MAX_OPEN_FILES: u64 = 4096;
 
 /// The exit status of a launcher that did not start its program.
-pub const LAUNCHER_FAILED: u8 = 126;
+const LAUNCHER_FAILED: u8 = 126;
 
 /// True once this program has shown that it can be a launcher.
 static IS_LAUNCHER: AtomicBool = AtomicBool::new(false);
-
-/// The means that restrict files and processes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Backend {
-    Kernel,
-    Bubblewrap,
-    #[cfg(unix)]
-    Container(container::Container),
-}
-
-/// The restrictions of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sandbox {
-    backend: Backend,
-    /// The home directory of the program, which it can write in.
-    home: PathBuf,
-    /// Files and folders that it can read, in addition to programs and libraries of the system.
-    read: Vec<PathBuf>,
-    /// Files and folders that it can write.
-    write: Vec<PathBuf>,
-    network: SandboxNetwork,
-    signals: SignalScope,
-    max_processes: ProcessLimit,
-    /// False if it cannot change the mode and the times of files either.
-    can_change_modes: bool,
-}
 
 impl Sandbox {
     /// Checks that this system can enforce the restrictions.

@@ -12,10 +12,10 @@ use crate::Error;
 use crate::files::cache_folder;
 
 /// The default of `max_processes`.
-pub const DEFAULT_MAX_PROCESSES: u32 = 256;
+pub(crate) const DEFAULT_MAX_PROCESSES: u32 = 256;
 
 /// The default of `max_memory_mb`.
-pub const DEFAULT_MAX_MEMORY_MB: u32 = 2048;
+pub(crate) const DEFAULT_MAX_MEMORY_MB: u32 = 2048;
 
 /// The longest name of a program in the name of its home directory, in characters.
 const MAX_NAME_CHARS: usize = 40;
@@ -23,6 +23,7 @@ const MAX_NAME_CHARS: usize = 40;
 /// The files and the network that a program can reach, before settings widen them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum SandboxProfile {
     /// It reads the workspace, writes only its home directory, and has no network.
     ReadOnly,
@@ -35,6 +36,7 @@ pub enum SandboxProfile {
 /// The means that restrict files and processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum SandboxBackend {
     /// That of the system: Landlock of Linux, or Seatbelt of macOS.
     #[default]
@@ -142,6 +144,7 @@ impl SandboxNetwork {
     expecting = "`sandbox` is `read-only`, `offline`, `workspace`, or a mapping with `profile`, and `backend`, `image`, \
                  `read`, `write`, `network`, `signals`, `max_processes`, `max_memory_mb`"
 )]
+#[non_exhaustive]
 pub enum SandboxSettings {
     /// A profile.
     Profile(SandboxProfile),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use super::super::environment::{PROXY_ENVIRONMENT, environment};
+use super::super::environment::environment;
+use super::super::proxy_environment::PROXY_ENVIRONMENT;
 use super::super::{Command, DEPTH_VARIABLE, INHERITED_ENVIRONMENT, MARK_VARIABLE, RunLimits, run};
 
 fn ours(name: &str) -> Option<OsString> {

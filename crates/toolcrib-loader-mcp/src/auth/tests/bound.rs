@@ -10,7 +10,7 @@ use toolcrib_port::{ToolEngine as _, ToolLoader as _};
 
 use super::server::verified;
 use super::{Browser, Rules, World, call, connect, reason, source};
-use crate::{McpAuth, TokenStore};
+use crate::oauth::{ClientSettings, TokenStore};
 
 /// What the authorization server says of the keys that it knows.
 fn knows_keys() -> serde_json::Value {
@@ -21,8 +21,8 @@ fn bound() -> Rules {
     Rules { is_bound: true, metadata: knows_keys(), ..Rules::default() }
 }
 
-fn auth() -> McpAuth {
-    McpAuth::new().with_authorize(Browser::new())
+fn auth() -> ClientSettings {
+    ClientSettings::new().with_authorize(Browser::new())
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn the_key_is_kept_with_its_tokens_and_used_again() {
 
     // Another process, whose token has ended meanwhile.
     world.revoke();
-    let (loader, engine) = connect(&world, McpAuth::new().with_store(store));
+    let (loader, engine) = connect(&world, ClientSettings::new().with_store(store));
     assert_eq!(loader.load().await.tools.len(), 2);
     engine.close().await;
     let renewal = &world.exchanged()[1];

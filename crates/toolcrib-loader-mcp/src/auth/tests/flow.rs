@@ -11,12 +11,12 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::*;
-use crate::{Grant, TokenStore};
+use crate::oauth::{Grant, TokenStore};
 
 #[tokio::test]
 async fn a_login_registers_a_client_and_the_tools_are_there() {
     let world = World::start(Rules::default()).await;
-    let (loader, engine) = connect(&world, McpAuth::new().with_authorize(Browser::new()));
+    let (loader, engine) = connect(&world, ClientSettings::new().with_authorize(Browser::new()));
     let loaded = loader.load().await;
     assert_eq!(loaded.rejected, []);
     assert_eq!(loaded.tools.len(), 2);
@@ -47,7 +47,7 @@ async fn a_login_registers_a_client_and_the_tools_are_there() {
 #[tokio::test]
 async fn without_a_login_the_error_names_the_command_and_nothing_is_asked_of_anybody() {
     let world = World::start(Rules::default()).await;
-    let mut auth = McpAuth::new();
+    let mut auth = ClientSettings::new();
     auth.login_command = Some("toolcrib login app.yaml test".into());
     let (loader, engine) = connect(&world, auth);
     let rejected = loader.load().await.rejected.remove(0);
@@ -64,7 +64,7 @@ async fn without_a_login_the_error_names_the_command_and_nothing_is_asked_of_any
 async fn a_login_by_itself_serves_the_next_connection() {
     let world = World::start(Rules::default()).await;
     let folder = tempfile::tempdir().unwrap();
-    let auth = || McpAuth::new().with_store(TokenStore::folder(folder.path().join("oauth"), None));
+    let auth = || ClientSettings::new().with_store(TokenStore::folder(folder.path().join("oauth"), None));
     let authorization = source(&world, auth()).authorization().unwrap().unwrap();
     let logged_in = authorization.login(&*Browser::new()).await.unwrap();
     assert_eq!((logged_in.issuer.as_str(), logged_in.resource), (world.issuer(), world.url()));
@@ -102,7 +102,7 @@ async fn scopes_come_from_the_challenge_else_the_metadata_and_the_operators_are_
     ] {
         let rules = Rules { challenge: challenge.into(), resource, metadata: server, ..Rules::default() };
         let world = World::start(rules).await;
-        let mut auth = McpAuth::new().with_authorize(Browser::new());
+        let mut auth = ClientSettings::new().with_authorize(Browser::new());
         auth.scopes = own.split(' ').filter(|scope| !scope.is_empty()).map(str::to_owned).collect();
         let (loader, engine) = connect(&world, auth);
         assert_eq!(loader.load().await.rejected, []);
@@ -118,7 +118,7 @@ async fn a_call_that_needs_more_scopes_gets_them_and_runs_once() {
     let rules =
         Rules { challenge: r#", scope="basic""#.into(), write_scope: Some("write"), ..Rules::default() };
     let world = World::start(rules).await;
-    let (_, engine) = connect(&world, McpAuth::new().with_authorize(Browser::new()));
+    let (_, engine) = connect(&world, ClientSettings::new().with_authorize(Browser::new()));
     let result = call(&engine, "write").await;
     assert!(result.is_ok(), "{result:?}");
     engine.close().await;
@@ -132,7 +132,7 @@ async fn a_call_that_needs_more_scopes_ends_with_the_command_and_the_next_login_
     let rules =
         Rules { challenge: r#", scope="basic""#.into(), write_scope: Some("write"), ..Rules::default() };
     let world = World::start(rules).await;
-    let auth = McpAuth::new();
+    let auth = ClientSettings::new();
     let authorization = source(&world, auth.clone()).authorization().unwrap().unwrap();
     authorization.login(&*Browser::new()).await.unwrap();
     let (_, engine) = connect(&world, auth);
@@ -153,7 +153,7 @@ async fn scopes_that_were_granted_and_are_not_enough_are_not_asked_for_again() {
     // No token ever has the scope `a b`, which is two.
     let rules = Rules { challenge: r#", scope="a""#.into(), write_scope: Some("a b"), ..Rules::default() };
     let world = World::start(rules).await;
-    let (_, engine) = connect(&world, McpAuth::new().with_authorize(Browser::new()));
+    let (_, engine) = connect(&world, ClientSettings::new().with_authorize(Browser::new()));
     let error = call(&engine, "write").await.error.unwrap();
     engine.close().await;
     assert!(error.message.contains("needs login"), "{error}");
@@ -171,7 +171,7 @@ async fn the_operators_client_proves_itself_as_the_server_wants_it() {
         let metadata =
             json!({"token_endpoint_auth_methods_supported": methods, "registration_endpoint": null});
         let world = World::start(Rules { metadata, ..Rules::default() }).await;
-        let auth = McpAuth::new().with_client("my:id", Some(Secret::new("my s&cret")));
+        let auth = ClientSettings::new().with_client("my:id", Some(Secret::new("my s&cret")));
         let (loader, engine) = connect(&world, auth.with_authorize(Browser::new()));
         assert_eq!(loader.load().await.rejected, []);
         engine.close().await;
@@ -193,7 +193,7 @@ async fn a_registered_client_proves_itself_as_its_registration_says() {
         let registration = json!({"client_secret": "s3cret", "token_endpoint_auth_method": method});
         let metadata = json!({"token_endpoint_auth_methods_supported": [method]});
         let world = World::start(Rules { metadata, registration, ..Rules::default() }).await;
-        let (loader, engine) = connect(&world, McpAuth::new().with_authorize(Browser::new()));
+        let (loader, engine) = connect(&world, ClientSettings::new().with_authorize(Browser::new()));
         assert_eq!(loader.load().await.rejected, []);
         engine.close().await;
         let exchanged = world.exchanged().remove(0);
@@ -207,7 +207,7 @@ async fn a_document_describes_the_client_where_the_server_takes_one() {
     for (takes, id) in [(true, "https://a.example/client.json"), (false, "registered-client")] {
         let metadata = json!({"client_id_metadata_document_supported": takes});
         let world = World::start(Rules { metadata, ..Rules::default() }).await;
-        let mut auth = McpAuth::new().with_authorize(Browser::new());
+        let mut auth = ClientSettings::new().with_authorize(Browser::new());
         auth.client_metadata_url = Some("https://a.example/client.json".into());
         let (loader, engine) = connect(&world, auth);
         assert_eq!(loader.load().await.rejected, []);
@@ -231,7 +231,7 @@ async fn a_server_without_metadata_is_its_own_authorization_server() {
                 "authorization_response_iss_parameter_supported": false,
             });
         }
-        let (loader, engine) = connect(&world, McpAuth::new().with_authorize(Browser::new()));
+        let (loader, engine) = connect(&world, ClientSettings::new().with_authorize(Browser::new()));
         assert_eq!(loader.load().await.rejected, [], "{has_metadata}");
         engine.close().await;
         assert_eq!(world.asked()[0]["resource"], world.url());
@@ -241,7 +241,7 @@ async fn a_server_without_metadata_is_its_own_authorization_server() {
 #[tokio::test]
 async fn an_authorization_server_below_a_path_is_found() {
     let world = World::start(Rules { tenant: "/tenant", ..Rules::default() }).await;
-    let (loader, engine) = connect(&world, McpAuth::new().with_authorize(Browser::new()));
+    let (loader, engine) = connect(&world, ClientSettings::new().with_authorize(Browser::new()));
     assert_eq!(loader.load().await.rejected, []);
     engine.close().await;
     assert_eq!(world.hits("/.well-known/oauth-authorization-server"), 0);
@@ -253,8 +253,9 @@ async fn an_app_is_authorized_on_its_own_behalf() {
     let world =
         World::start(Rules { metadata: methods, challenge: r#", scope="a""#.into(), ..Rules::default() })
             .await;
-    let auth =
-        McpAuth::new().with_client("me", Some(Secret::new("s3cret"))).with_grant(Grant::ClientCredentials);
+    let auth = ClientSettings::new()
+        .with_client("me", Some(Secret::new("s3cret")))
+        .with_grant(Grant::ClientCredentials);
     let (loader, engine) = connect(&world, auth);
     assert_eq!(loader.load().await.rejected, []);
     world.revoke();
@@ -276,7 +277,7 @@ async fn an_app_signs_who_it_is() {
     let pem =
         format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(&pkcs8));
     let world = World::start(Rules::default()).await;
-    let mut auth = McpAuth::new().with_client("me", None).with_grant(Grant::ClientCredentials);
+    let mut auth = ClientSettings::new().with_client("me", None).with_grant(Grant::ClientCredentials);
     auth.private_key = Some(Secret::new(pem));
     let (loader, engine) = connect(&world, auth.clone());
     assert_eq!(loader.load().await.rejected, []);
@@ -311,7 +312,7 @@ async fn a_server_of_the_old_transport_is_logged_in_at_too() {
         protocol: HttpProtocol::Sse,
         auth: None,
     };
-    let auth = McpAuth::new().with_authorize(Browser::new());
+    let auth = ClientSettings::new().with_authorize(Browser::new());
     let connection = McpConnection::new(McpSource::new("test", transport).with_auth(auth));
     let (loader, engine) = (McpLoader::new(connection.clone()), McpEngine::new(connection));
     assert_eq!(loader.load().await.rejected, []);
@@ -328,7 +329,8 @@ async fn the_operators_header_is_sent_as_it_is() {
     let world = World::start(Rules::default()).await;
     let headers = vec![("authorization".to_owned(), Secret::new("Bearer mine"))];
     let transport = http(world.url(), headers);
-    let source = McpSource::new("test", transport).with_auth(McpAuth::new().with_authorize(Browser::new()));
+    let source =
+        McpSource::new("test", transport).with_auth(ClientSettings::new().with_authorize(Browser::new()));
     let loader = McpLoader::new(McpConnection::new(source));
     let reason = loader.load().await.rejected.remove(0).reason;
     assert!(!reason.contains("mine"), "{reason}");

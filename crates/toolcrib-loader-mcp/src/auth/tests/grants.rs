@@ -7,7 +7,7 @@ use toolcrib_model::Secret;
 use toolcrib_port::{ToolEngine as _, ToolLoader as _};
 
 use super::{Browser, Rules, World, call, connect, reason, source, told};
-use crate::{Grant, IdentityProvider, IdentityToken, McpAuth};
+use crate::oauth::{ClientSettings, Grant, IdentityProvider, IdentityToken};
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
@@ -15,8 +15,8 @@ fn text(token: &str) -> IdentityToken {
     IdentityToken::Text(Secret::new(token))
 }
 
-fn workload(token: IdentityToken) -> McpAuth {
-    McpAuth::new().with_client("workload", None).with_grant(Grant::WorkloadIdentity(token))
+fn workload(token: IdentityToken) -> ClientSettings {
+    ClientSettings::new().with_client("workload", None).with_grant(Grant::WorkloadIdentity(token))
 }
 
 #[tokio::test]
@@ -84,13 +84,13 @@ async fn a_refusal_is_the_end_and_no_other_grant_is_tried() {
 }
 
 /// A server, the provider that knows the user, and what we say to both.
-async fn company(rules: Rules, provider: Rules) -> (World, World, McpAuth) {
+async fn company(rules: Rules, provider: Rules) -> (World, World, ClientSettings) {
     let methods = json!({"token_endpoint_auth_methods_supported": ["client_secret_basic"]});
     let world = World::start(Rules { metadata: methods, ..rules }).await;
     let provider = World::start(provider).await;
     let mut at_provider = IdentityProvider::new(provider.issuer(), "toolcrib-at-idp");
     at_provider.client_secret = Some(Secret::new("idp-s3cret"));
-    let auth = McpAuth::new()
+    let auth = ClientSettings::new()
         .with_client("toolcrib", Some(Secret::new("s3cret")))
         .with_grant(Grant::EnterpriseManaged(at_provider, text("id-token-0")));
     (world, provider, auth)

@@ -8,7 +8,7 @@ use super::*;
 
 async fn authorization_error(rules: Rules) -> (World, String) {
     let world = World::start(rules).await;
-    let reason = reason(&world, McpAuth::new().with_authorize(Browser::new())).await;
+    let reason = reason(&world, ClientSettings::new().with_authorize(Browser::new())).await;
     (world, reason)
 }
 
@@ -29,13 +29,13 @@ async fn an_answer_from_another_server_gets_no_token() {
     let world = World::start(Rules::default()).await;
     let slash = format!("{}/", world.issuer());
     world.rules().iss = Some(json!(slash));
-    let text = reason(&world, McpAuth::new().with_authorize(Browser::new())).await;
+    let text = reason(&world, ClientSettings::new().with_authorize(Browser::new())).await;
     assert!(text.contains("`iss` differs"), "{text}");
     assert_eq!(world.hits("/token"), 0);
     // One that does not promise to name itself need not.
     let rules = Rules { iss: Some(Value::Null), metadata: without_iss, ..Rules::default() };
     let world = World::start(rules).await;
-    let (loader, engine) = connect(&world, McpAuth::new().with_authorize(Browser::new()));
+    let (loader, engine) = connect(&world, ClientSettings::new().with_authorize(Browser::new()));
     assert_eq!(loader.load().await.rejected, []);
     engine.close().await;
 }
@@ -119,7 +119,7 @@ async fn the_operators_client_stays_with_its_authorization_server() {
     let methods = json!({"token_endpoint_auth_methods_supported": ["client_secret_post"]});
     let first = World::start(Rules { metadata: methods.clone(), ..Rules::default() }).await;
     let second = World::start(Rules { metadata: methods, ..Rules::default() }).await;
-    let auth = McpAuth::new().with_client("me", Some(Secret::new("s3cret")));
+    let auth = ClientSettings::new().with_client("me", Some(Secret::new("s3cret")));
     let authorization = source(&first, auth.clone()).authorization().unwrap().unwrap();
     authorization.login(&*Browser::new()).await.unwrap();
     first.rules().resource = json!({"authorization_servers": [second.issuer()]});
@@ -139,7 +139,7 @@ async fn what_access_does_not_name_is_not_reached() {
     let world = World::start(Rules::default()).await;
     let host = world.url().split('/').nth(2).unwrap().to_owned();
     let rules = serde_json::from_value(json!({"network": [host]})).unwrap();
-    let mut auth = McpAuth::new().with_authorize(Browser::new());
+    let mut auth = ClientSettings::new().with_authorize(Browser::new());
     auth.access = Access::new(&rules).unwrap();
     let reason = reason(&world, auth).await;
     assert!(reason.contains("authorization at `"), "{reason}");
@@ -149,7 +149,7 @@ async fn what_access_does_not_name_is_not_reached() {
 #[tokio::test]
 async fn tokens_go_over_plain_http_to_no_other_machine() {
     let transport = http("http://192.0.2.1/mcp".into(), Vec::new());
-    let source = McpSource::new("test", transport).with_auth(McpAuth::new());
+    let source = McpSource::new("test", transport).with_auth(ClientSettings::new());
     let authorization = source.authorization().unwrap().unwrap();
     let error = authorization.login(&*Browser::new()).await.unwrap_err().to_string();
     assert!(error.contains("tokens are sent only over https"), "{error}");

@@ -22,10 +22,9 @@ use toolcrib_port::ToolEngine as _;
 use url::Url;
 
 use self::server::{Rules, World};
+use crate::oauth::{Authorize, ClientSettings, Redirect};
 use crate::tests::{authorized, context, invoke};
-use crate::{
-    Authorize, HttpProtocol, McpAuth, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, Redirect,
-};
+use crate::{HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 
 /// Does what a browser does for a user who agrees to everything.
 struct Browser {
@@ -64,12 +63,12 @@ fn http(url: String, headers: Vec<(String, Secret)>) -> McpTransport {
 }
 
 /// A source in the namespace `test`.
-fn source(world: &World, auth: McpAuth) -> McpSource {
+fn source(world: &World, auth: ClientSettings) -> McpSource {
     let transport = http(world.url(), Vec::new());
     McpSource::new("test", transport).with_auth(auth)
 }
 
-fn connect(world: &World, auth: McpAuth) -> (McpLoader, McpEngine) {
+fn connect(world: &World, auth: ClientSettings) -> (McpLoader, McpEngine) {
     let connection = McpConnection::new(source(world, auth));
     (McpLoader::new(connection.clone()), McpEngine::new(connection))
 }
@@ -79,7 +78,7 @@ async fn call(engine: &McpEngine, tool: &str) -> ToolResult {
 }
 
 /// The reason why a source has no tools.
-async fn reason(world: &World, auth: McpAuth) -> String {
+async fn reason(world: &World, auth: ClientSettings) -> String {
     let (loader, engine) = connect(world, auth);
     let mut loaded = toolcrib_port::ToolLoader::load(&loader).await;
     engine.close().await;
@@ -88,7 +87,7 @@ async fn reason(world: &World, auth: McpAuth) -> String {
 }
 
 /// Collects the secrets that are told of.
-fn told() -> (Arc<Mutex<Vec<String>>>, crate::SecretSink) {
+fn told() -> (Arc<Mutex<Vec<String>>>, crate::oauth::SecretSink) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&told);
     (told, Arc::new(move |secret| sink.lock().push(secret.expose().to_owned())))

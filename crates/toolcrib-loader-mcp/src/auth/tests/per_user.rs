@@ -11,7 +11,8 @@ use toolcrib_port::{ApprovalRequest, Approver, CallContext};
 use toolcrib_sdk::{UserHeaders, UserText};
 
 use super::*;
-use crate::{ClientCredentials, Grant, SessionEngines, TokenExchange, TokenStore};
+use crate::SessionEngines;
+use crate::oauth::{ClientCredentials, Grant, TokenExchange, TokenStore};
 
 /// The users, by the numbers of their logins.
 const USERS: [&str; 2] = ["alice", "bob's friend"];
@@ -34,7 +35,7 @@ enum TokenOrigin {
 
 struct Users {
     world: World,
-    auth: McpAuth,
+    auth: ClientSettings,
     engines: Arc<SessionEngines>,
     /// Of a source that exchanges the tokens of callers.
     exchanging: Arc<SessionEngines>,
@@ -46,7 +47,7 @@ impl Users {
     async fn new() -> Self {
         let world = World::start(Rules::default()).await;
         let folder = tempfile::tempdir().unwrap();
-        let auth = McpAuth::new().with_store(TokenStore::folder(folder.path().join("oauth"), None));
+        let auth = ClientSettings::new().with_store(TokenStore::folder(folder.path().join("oauth"), None));
         for user in USERS {
             let authorization = source(&world, auth.clone()).for_user(user).authorization().unwrap().unwrap();
             authorization.login(&*Browser::new()).await.unwrap();
@@ -64,7 +65,7 @@ impl Users {
             secret_in_body: false,
         };
         let exchange = TokenExchange::new(settings, Some(world.url()), &Access::unlimited(), None).unwrap();
-        let exchanging = engines(McpAuth::new().with_grant(Grant::TokenExchange(exchange)));
+        let exchanging = engines(ClientSettings::new().with_grant(Grant::TokenExchange(exchange)));
         let engines = engines(auth.clone());
         Self { world, auth, engines, exchanging, _folder: folder }
     }

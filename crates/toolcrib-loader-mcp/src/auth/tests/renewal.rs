@@ -10,15 +10,15 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::{ToolEngine as _, ToolLoader as _};
 
 use super::*;
+use crate::oauth::{Authorization, TokenStore};
 use crate::tests::eventually;
-use crate::{Authorization, TokenStore};
 
 /// Rules whose tokens are to be renewed at once.
 fn short() -> Rules {
     Rules { tokens: json!({"expires_in": "0"}), ..Rules::default() }
 }
 
-async fn logged_in(world: &World, auth: &McpAuth) -> Authorization {
+async fn logged_in(world: &World, auth: &ClientSettings) -> Authorization {
     let authorization = source(world, auth.clone()).authorization().unwrap().unwrap();
     authorization.login(&*Browser::new()).await.unwrap();
     authorization
@@ -32,7 +32,7 @@ fn refreshes(world: &World) -> Vec<String> {
 /// A server that a user has logged in at, and the engine of its tools.
 async fn connected() -> (World, McpEngine) {
     let world = World::start(Rules::default()).await;
-    let auth = McpAuth::new();
+    let auth = ClientSettings::new();
     logged_in(&world, &auth).await;
     let (_, engine) = connect(&world, auth);
     (world, engine)
@@ -41,7 +41,7 @@ async fn connected() -> (World, McpEngine) {
 #[tokio::test]
 async fn a_token_that_has_ended_is_renewed_before_it_is_sent() {
     let world = World::start(short()).await;
-    let auth = McpAuth::new();
+    let auth = ClientSettings::new();
     logged_in(&world, &auth).await;
     world.rules().tokens = json!({});
     let (_, engine) = connect(&world, auth);
@@ -70,7 +70,7 @@ async fn two_processes_that_share_a_folder_renew_a_token_once() {
     let world = World::start(Rules::default()).await;
     let folder = tempfile::tempdir().unwrap();
     // Two stores, as two processes have them.
-    let auth = || McpAuth::new().with_store(TokenStore::folder(folder.path().join("oauth"), None));
+    let auth = || ClientSettings::new().with_store(TokenStore::folder(folder.path().join("oauth"), None));
     logged_in(&world, &auth()).await;
     let engines = [connect(&world, auth()).1, connect(&world, auth()).1];
     for engine in &engines {
@@ -112,7 +112,7 @@ async fn a_refresh_token_that_is_taken_no_longer_needs_a_login_and_is_not_sent_a
 #[tokio::test]
 async fn an_issuer_that_is_down_costs_no_login() {
     let world = World::start(Rules::default()).await;
-    let auth = McpAuth::new();
+    let auth = ClientSettings::new();
     let authorization = logged_in(&world, &auth).await;
     let (_, engine) = connect(&world, auth);
     assert!(call(&engine, "read").await.is_ok());
@@ -140,7 +140,7 @@ async fn an_issuer_that_is_down_costs_no_login() {
 async fn a_token_is_kept_although_the_call_that_renewed_it_was_given_up() {
     let world = World::start(Rules::default()).await;
     let folder = tempfile::tempdir().unwrap();
-    let auth = McpAuth::new().with_store(TokenStore::folder(folder.path().join("oauth"), None));
+    let auth = ClientSettings::new().with_store(TokenStore::folder(folder.path().join("oauth"), None));
     logged_in(&world, &auth).await;
     let (_, engine) = connect(&world, auth.clone());
     assert!(call(&engine, "read").await.is_ok());
@@ -169,7 +169,7 @@ async fn a_token_is_kept_although_the_call_that_renewed_it_was_given_up() {
 #[tokio::test]
 async fn a_login_in_between_is_noticed_by_a_server_that_runs() {
     let world = World::start(Rules { tokens: json!({"refresh_token": null}), ..Rules::default() }).await;
-    let auth = McpAuth::new();
+    let auth = ClientSettings::new();
     let authorization = logged_in(&world, &auth).await;
     let (_, engine) = connect(&world, auth);
     assert!(call(&engine, "read").await.is_ok());
@@ -183,7 +183,7 @@ async fn a_login_in_between_is_noticed_by_a_server_that_runs() {
 #[tokio::test]
 async fn a_server_that_takes_no_token_at_all_is_given_up() {
     let world = World::start(Rules { revoked: usize::MAX, ..Rules::default() }).await;
-    let reason = reason(&world, McpAuth::new().with_authorize(Browser::new())).await;
+    let reason = reason(&world, ClientSettings::new().with_authorize(Browser::new())).await;
     assert!(reason.contains("it refuses the token that was just issued for it"), "{reason}");
     assert!(world.hits("/authorize") <= 3, "{:?}", world.log());
 }
@@ -197,7 +197,7 @@ async fn another_authorization_server_gets_nothing_of_the_last_one() {
     })
     .await;
     let second = World::start(Rules::default()).await;
-    let auth = McpAuth::new().with_authorize(Browser::new());
+    let auth = ClientSettings::new().with_authorize(Browser::new());
     let (_, engine) = connect(&first, auth);
     assert!(call(&engine, "read").await.is_ok());
     // From now on the tokens of the second count. The first still refreshes.
@@ -227,7 +227,7 @@ async fn every_secret_that_is_issued_is_told_of() {
     })
     .await;
     let (secrets, sink) = told();
-    let mut auth = McpAuth::new();
+    let mut auth = ClientSettings::new();
     auth.on_secret = Some(sink);
     logged_in(&world, &auth).await;
     let (loader, engine) = connect(&world, auth);
@@ -263,7 +263,7 @@ async fn a_server_that_wants_nothing_is_asked_without_a_token() {
     let router = axum::Router::new().route("/mcp", axum::routing::post(answer));
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     let transport = http(url, Vec::new());
-    let source = McpSource::new("test", transport).with_auth(McpAuth::new());
+    let source = McpSource::new("test", transport).with_auth(ClientSettings::new());
     let loader = McpLoader::new(McpConnection::new(source));
     assert_eq!(loader.load().await.rejected, []);
     assert_eq!(SEEN.load(Ordering::SeqCst), 0);

@@ -7,7 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Authorization, TokenStore};
+use crate::oauth::{Authorization, TokenStore};
 
 struct Kept {
     world: World,
@@ -23,8 +23,8 @@ impl Kept {
         kept
     }
 
-    fn auth(&self) -> McpAuth {
-        McpAuth::new().with_store(TokenStore::folder(self.folder(), None))
+    fn auth(&self) -> ClientSettings {
+        ClientSettings::new().with_store(TokenStore::folder(self.folder(), None))
     }
 
     fn authorization(&self) -> Authorization {
@@ -145,7 +145,8 @@ async fn tokens_are_sent_to_no_other_server_namespace_issuer_or_client() {
 
 #[test]
 fn nothing_that_is_printed_has_a_secret() {
-    let mut auth = McpAuth::new().with_client("me", Some(toolcrib_model::Secret::new("hidden-secret")));
+    let mut auth =
+        ClientSettings::new().with_client("me", Some(toolcrib_model::Secret::new("hidden-secret")));
     auth.private_key = Some(toolcrib_model::Secret::new("hidden-key"));
     let redirect =
         Redirect::from_url(&"http://127.0.0.1/?code=hidden-code&state=hidden-state".parse().unwrap());

@@ -23,13 +23,13 @@ use search::SearchQuery;
 pub const MAX_MATCHES: usize = 200;
 
 /// The maximum number of context lines before and after a match.
-pub const MAX_CONTEXT_LINES: usize = 10;
+const MAX_CONTEXT_LINES: usize = 10;
 
 /// The maximum size of one file that is searched, in bytes.
-pub const MAX_GREP_FILE_BYTES: u64 = 8 * 1024 * 1024;
+pub(crate) const MAX_GREP_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The maximum number of bytes that one call searches.
-pub const MAX_GREP_BYTES: u64 = 512 * 1024 * 1024;
+pub(crate) const MAX_GREP_BYTES: u64 = 512 * 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

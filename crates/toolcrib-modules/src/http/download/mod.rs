@@ -34,7 +34,7 @@ use partial_file::PartialFile;
 use transfer::{FileResponse, Meter, receive, request_file};
 
 /// The maximum number of concurrent downloads.
-pub const MAX_DOWNLOADS: usize = 8;
+const MAX_DOWNLOADS: usize = 8;
 
 /// The maximum duration of one call, in seconds. The bytes received by then are available to the next call. It is less
 /// than the maximum duration of any call, so that the error can say how to continue.

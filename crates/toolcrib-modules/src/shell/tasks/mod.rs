@@ -13,8 +13,9 @@ use toolcrib_sdk::CallContext;
 
 use super::run::ExitInfo;
 
+#[cfg(test)]
+pub(crate) use registry::MAX_ENDED_TASKS;
 pub(super) use registry::TaskRegistry;
-pub use registry::{MAX_ALL_TASKS, MAX_ENDED_TASKS};
 use task::BackgroundTask;
 pub use task::MAX_LOG_BYTES;
 
@@ -22,7 +23,7 @@ pub use task::MAX_LOG_BYTES;
 pub const MAX_PAGE_BYTES: usize = 16 * 1024;
 
 /// The maximum time that a call waits for the end of a task, in seconds.
-pub const MAX_WAIT_SECONDS: u32 = 300;
+const MAX_WAIT_SECONDS: u32 = 300;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -14,10 +14,10 @@ use toolcrib_model::{ErrorKind, ToolError};
 use super::task::BackgroundTask;
 
 /// The maximum number of running tasks, of all sessions together.
-pub const MAX_ALL_TASKS: usize = 64;
+pub(crate) const MAX_ALL_TASKS: usize = 64;
 
 /// The maximum number of ended tasks of a session that are remembered. Beyond it, the oldest one is dropped.
-pub const MAX_ENDED_TASKS: usize = 16;
+pub(crate) const MAX_ENDED_TASKS: usize = 16;
 
 /// The number of random bytes in the id of a task, so that other sessions cannot guess it.
 const ID_BYTES: usize = 12;

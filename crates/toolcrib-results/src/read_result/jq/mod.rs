@@ -11,6 +11,7 @@ use jaq_core::load::{Arena, Error as LoadError, File, Loader, span};
 use jaq_core::{Compiler, Ctx, DataT, Lut, Vars, data::HasLut};
 use serde_json::Value;
 use toolcrib_document::nearest;
+use toolcrib_model::text::truncate_bytes;
 use toolcrib_model::{ErrorKind, ToolError};
 
 mod meter;
@@ -25,7 +26,7 @@ use self::meter::{Limits, ProgramLimit};
 use self::value::Val;
 use crate::read_result::cancellable_search::CancelFlag;
 use crate::read_result::jsonpath::MAX_MATCHES;
-use crate::text::{grouped, head, tail};
+use crate::text::{grouped, tail};
 
 /// The maximum length of a program in bytes. Its parser uses stack for at most each of its characters.
 const MAX_PROGRAM_BYTES: usize = 2_000;
@@ -136,7 +137,7 @@ fn invalid(message: impl Into<String>) -> ToolError {
 }
 
 fn shortened(text: &str) -> String {
-    let short = head(text, MAX_ERROR_BYTES);
+    let short = truncate_bytes(text, MAX_ERROR_BYTES);
     if short.len() < text.len() { format!("{short}…") } else { short.to_owned() }
 }
 
@@ -155,14 +156,14 @@ fn malformed(program: &str, error: Option<LoadError<&str>>) -> ToolError {
     };
     let (expected, at) = place.unwrap_or_else(|| ("a program".to_owned(), program.len()));
     let (before, after) = program.split_at(program.floor_char_boundary(at.min(program.len())));
-    let shown = format!("{}→{}", tail(before, 60), head(after, 60));
+    let shown = format!("{}→{}", tail(before, 60), truncate_bytes(after, 60));
     invalid(format!("`jq` is not a valid jq program: expected {expected} at the arrow: {shown}")).with_hint(
         "examples: .items | length, [.items[] | select(.stock < 2) | .sku], map(.qty * .price) | add",
     )
 }
 
 fn undefined(name: &str) -> ToolError {
-    let message = format!("`jq` has no filter `{}` here", head(name, 80));
+    let message = format!("`jq` has no filter `{}` here", truncate_bytes(name, 80));
     let known = natives::names();
     match nearest(name, known.iter().map(String::as_str)) {
         Some(meant) => invalid(format!("{message}, did you mean `{meant}`?")),

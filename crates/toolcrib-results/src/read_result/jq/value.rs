@@ -450,7 +450,7 @@ impl fmt::Display for Val {
             Self::Object(_, map) if map.len() > MAX_SHOWN_BYTES => format!("{{… {} keys}}", map.len()),
             other => other.to_json_text(),
         };
-        let short = crate::text::head(&text, MAX_SHOWN_BYTES);
+        let short = toolcrib_model::text::truncate_bytes(&text, MAX_SHOWN_BYTES);
         f.write_str(short)?;
         if short.len() < text.len() { f.write_str("…") } else { Ok(()) }
     }

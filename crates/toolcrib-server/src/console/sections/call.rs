@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 use serde_json::Value;
+use toolcrib_app::sections::capabilities;
 use toolcrib_exec::DryRun;
 use toolcrib_policy::Effect;
 
@@ -89,7 +90,7 @@ pub(super) fn dry_run(run: &DryRun) -> Markup {
                 }
             }
             @if let Some(decision) = &run.decision {
-                p { "Decided by " code { (text(&decision.rule)) } ": " (decision.reason()) "." }
+                p { "Decided by " code { (text(&decision.rule)) } ": " (capabilities::reason(decision)) "." }
             }
             @if let Some(hint) = run.error.as_ref().and_then(|error| error.hint.as_deref()) { p { (text(hint)) } }
             @if !run.repairs.is_empty() {

@@ -1,6 +1,7 @@
 //! The page that explains decisions of the policy.
 
 use maud::{Markup, html};
+use toolcrib_app::sections::capabilities;
 use toolcrib_model::JsonObject;
 use toolcrib_policy::{Effect, Principal};
 use toolcrib_registry::Entry;
@@ -98,7 +99,7 @@ impl ConsoleView<'_> {
                 b class=(class) { (decision.effect.as_str()) }
                 @if decision.depends_on_arguments { " unless the arguments change it" }
             }
-            p { "Decided by " code { (text(&decision.rule)) } ": " (decision.reason()) "." }
+            p { "Decided by " code { (text(&decision.rule)) } ": " (capabilities::reason(&decision)) "." }
             @if !hooks.is_empty() { p { "Then checked by the hooks: " (text(&hooks.join(", "))) "." } }
             @if self.sees_all() && !matches.is_empty() {
                 h2 { "All that matches, in this order" }

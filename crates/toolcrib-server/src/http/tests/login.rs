@@ -1,6 +1,6 @@
 //! The page that browsers come back to after a login by a link.
 
-use toolcrib_app::LoginOwner;
+use toolcrib_app::oauth::client::LoginOwner;
 use toolcrib_sdk::LoginPrompt;
 
 use super::*;
