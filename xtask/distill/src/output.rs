@@ -79,7 +79,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// How the finished table, in eight bits, does on texts that it was not trained with.
+/// Compares the vectors of the finished table with those of the teacher, on texts that it was not trained with.
 fn agreement(embedder: &BuiltinEmbedder, corpus: &Corpus, lessons: &[Lesson]) -> Value {
     let held_out = corpus.texts.iter().zip(lessons).filter(|(text, _)| text.held_out).take(MAX_COMPARED);
     let pairs: Vec<(Vec<f32>, &Lesson)> =

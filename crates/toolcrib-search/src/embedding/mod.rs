@@ -69,7 +69,7 @@ mod tests;
 
 pub use builtin::{
     BuiltinEmbedder, MAX_TABLE_ROWS, MAX_TEXT_BYTES, MAX_TEXT_TOKENS, MAX_TOKEN_BYTES, MAX_WORD_CHARACTERS,
-    NewToken, Table, TableError, TokenId,
+    NewToken, RowFormat, Table, TableError, TokenId,
 };
 pub use embedder::{EmbedError, Embedder, MAX_DIMENSION};
 pub use enrichment::{DEFAULT_WAIT, EmbeddingsEnrichment, OpenedEmbedder};

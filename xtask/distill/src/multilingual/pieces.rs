@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use icu_normalizer::ComposingNormalizerBorrowed;
-use toolcrib_search::embedding::{MAX_TABLE_ROWS, NewToken, Table};
+use toolcrib_search::embedding::{MAX_TABLE_ROWS, NewToken, RowFormat, Table};
 
 use super::pairs::Pairs;
 
@@ -83,7 +83,7 @@ pub(crate) fn encode<'a>(
     let tokens = pieces.iter().zip(rows);
     let tokens: Vec<NewToken<'_>> =
         tokens.map(|((text, continues), row)| NewToken { text, continues: *continues, row }).collect();
-    Ok(Table::encode(u16::try_from(dimension)?, &tokens)?)
+    Ok(Table::encode(u16::try_from(dimension)?, RowFormat::FourBits, &tokens)?)
 }
 
 /// Cuts a word into the longest of the known pieces.

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use toolcrib_search::embedding::{NewToken, Table, TokenId};
+use toolcrib_search::embedding::{NewToken, RowFormat, Table, TokenId};
 
 use crate::vectors::Vectors;
 
@@ -91,7 +91,7 @@ impl Vocabulary {
         let tokens: Vec<NewToken<'_>> = tokens
             .map(|(Token { text, continues, .. }, row)| NewToken { text, continues: *continues, row })
             .collect();
-        Ok(Table::encode(rows.width().try_into()?, &tokens)?)
+        Ok(Table::encode(rows.width().try_into()?, RowFormat::EightBits, &tokens)?)
     }
 
     /// What the teacher is given for a text.

@@ -21,7 +21,7 @@ mod tests;
 use super::{EmbedError, Embedder};
 
 pub use encode::NewToken;
-pub use table::{MAX_TABLE_ROWS, MAX_TOKEN_BYTES, Table, TableError, TokenId};
+pub use table::{MAX_TABLE_ROWS, MAX_TOKEN_BYTES, RowFormat, Table, TableError, TokenId};
 pub use wordpiece::{MAX_TEXT_BYTES, MAX_TEXT_TOKENS, MAX_WORD_CHARACTERS};
 
 /// The table of English words.

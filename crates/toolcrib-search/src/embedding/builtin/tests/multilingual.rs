@@ -20,7 +20,7 @@ fn the_multilingual_table_is_the_one_that_its_record_tells_of() {
     assert!(table.is_intact());
     assert_eq!(record["table"]["sha256"], format!("{:x}", Sha256::digest(MULTILINGUAL_TABLE)));
     assert_eq!(record["table"]["tokens"], table.len());
-    assert!(MULTILINGUAL_TABLE.len() <= 18_000_000, "{} bytes", MULTILINGUAL_TABLE.len());
+    assert!(MULTILINGUAL_TABLE.len() <= 9_500_000, "{} bytes", MULTILINGUAL_TABLE.len());
 }
 
 #[test]
