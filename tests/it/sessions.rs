@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn, wait_until};
 
-use crate::support::{AgentApp, TestDir, PATIENCE, new_database, query, shop_app};
+use crate::support::{AgentApp, PATIENCE, TestDir, new_database, query, shop_app};
 
 /// Both note that they were called, and then wait for a file.
 fn dir(server: &ModelServer) -> TestDir {

@@ -11,7 +11,7 @@ use super::{node, script};
 use crate::serve::client::Served;
 use crate::serve::console::browse;
 use crate::serve::replicas::Replicas;
-use crate::support::{TestDir, PATIENCE, chromium, new_database, peer};
+use crate::support::{PATIENCE, TestDir, chromium, new_database, peer};
 
 #[tokio::test]
 async fn an_app_of_the_official_sdk_is_rendered_behind_the_gateway() {

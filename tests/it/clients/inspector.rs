@@ -12,7 +12,7 @@ use super::shop::{shared_shop, shop, started};
 use super::{node, over_http, over_http_at, over_stdio};
 use crate::serve::client::Served;
 use crate::serve::replicas::Replicas;
-use crate::support::{TestDir, PATIENCE, peer};
+use crate::support::{PATIENCE, TestDir, peer};
 
 /// What the program ends with when the tool says that it failed.
 const TOOL_FAILED: i32 = 5;

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use self::shop::{expected, shared_shop, shop, started};
 use crate::serve::client::Served;
 use crate::serve::replicas::Replicas;
-use crate::support::{TestDir, PATIENCE, binary, peer};
+use crate::support::{PATIENCE, TestDir, binary, peer};
 
 /// What `tools/list` has to show at least, whatever else an app may come to show.
 const LISTED: [&str; 4] = ["search_tools", "execute_tool", "read_result", "shop__price"];
