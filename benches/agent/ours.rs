@@ -7,9 +7,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_agent::api::ApiSettings;
-use toolcrib_agent::{
-    Agent, AgentSettings, ApiModel, Conversation, Limit, Outcome, Provider, RunLimits, RunReport,
-};
+use toolcrib_agent::limits::Limit;
+use toolcrib_agent::{Agent, AgentSettings, ApiModel, Conversation, Outcome, Provider, RunLimits, RunReport};
 use toolcrib_bench::catalogue;
 use toolcrib_io::http::HttpClient;
 use toolcrib_model::{Tool, ToolCall, ToolResult};

@@ -22,7 +22,7 @@ async fn killed_in_the_midst(dir: &TestDir) {
     dir.assert_nothing_is_left(&[]).await;
 }
 
-fn told(server: &ModelServer) -> Vec<Value> {
+fn sent_messages(server: &ModelServer) -> Vec<Value> {
     let last = server.requests().last().unwrap().json().unwrap();
     last["messages"].as_array().unwrap().clone()
 }
@@ -37,7 +37,7 @@ async fn a_run_that_was_killed_during_a_call_goes_on_and_does_not_call_again() {
     let report = dir.run(["run", "app.yaml", "--session", "monday", "--json"]).await.expect(0).json();
     assert_eq!(report["text"], "I do not know.");
     assert_eq!(dir.read("effects.txt"), "lamp\n", "the item was ordered once");
-    let told = error_texts(&server);
+    let told = sent_messages(&server);
     let result = told.last().unwrap();
     assert_eq!((&result["role"], told.len()), (&"tool".into(), 4));
     assert!(result["content"].as_str().unwrap().contains("outcome_unknown"), "{result}");
@@ -53,7 +53,7 @@ async fn a_call_that_only_looks_is_made_again() {
     let report = dir.run(["run", "app.yaml", "--session", "monday", "--json"]).await.expect(0).json();
     assert_eq!(report["text"], "There it is.");
     assert_eq!(dir.read("effects.txt"), "lamp\nlamp\n");
-    assert_eq!(error_texts(&server).last().unwrap()["content"], "done");
+    assert_eq!(sent_messages(&server).last().unwrap()["content"], "done");
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_conversation_goes_on_in_the_next_process_and_belongs_to_one_at_a_time
     let dir = dir(&server);
     dir.run(["run", "app.yaml", "I am Ada.", "--session", "a", "--json"]).await.expect(0);
     dir.run(["run", "app.yaml", "Who am I?", "--session", "a", "--json"]).await.expect(0);
-    let said: Vec<_> = error_texts(&server).iter().map(|message| message["content"].clone()).collect();
+    let said: Vec<_> = sent_messages(&server).iter().map(|message| message["content"].clone()).collect();
     assert_eq!(said[1..], ["I am Ada.", "Hello Ada.", "Who am I?"]);
     let bad = dir.run(["run", "app.yaml", "Hello?", "--session", "../a"]).await.expect(2);
     assert!(bad.stderr.contains("--session: an id has"), "{bad:#?}");
@@ -124,7 +124,7 @@ tools:
 
 /// The call that reads on in the last result that the model was told.
 fn read_on(model: &ModelServer) -> Turn {
-    let told = told(model);
+    let told = sent_messages(model);
     let shown = told.last().unwrap()["content"].as_str().unwrap();
     let (_, rest) = shown.split_once("read_result(handle=\"").unwrap();
     let handle = &rest[..rest.find('"').unwrap()];
@@ -248,7 +248,7 @@ async fn a_conversation_goes_on_on_another_machine_and_belongs_to_one_run_at_a_t
     assert!(refused.stderr.contains("nothing was removed"), "{refused:?}");
     std::fs::write(dirs[1].path("go"), "").unwrap();
     dirs[1].finish(second).await.expect(0);
-    let said: Vec<_> = error_texts(&server).iter().map(|message| message["content"].clone()).collect();
+    let said: Vec<_> = sent_messages(&server).iter().map(|message| message["content"].clone()).collect();
     assert_eq!(said[1..4], ["I am Ada.", "Hello Ada.", "Get me a lamp."]);
     for dir in &dirs {
         let listed = dir.run(["sessions", "app.yaml", "--json"]).await.expect(0).json();
@@ -271,12 +271,12 @@ async fn a_session_in_a_file_is_taken_over_by_the_store_and_once_removed_does_no
     before.run(["run", "app.yaml", "I am Ada.", "--session", "a", "--json"]).await.expect(0);
     let dirs = [before, other].map(|dir| dir.with_variable("TOOLCRIB_STORE", url.clone()));
     dirs[0].run(["run", "app.yaml", "Who am I?", "--session", "a", "--json"]).await.expect(0);
-    let said: Vec<_> = error_texts(&server).iter().map(|message| message["content"].clone()).collect();
+    let said: Vec<_> = sent_messages(&server).iter().map(|message| message["content"].clone()).collect();
     assert_eq!(said[1..], ["I am Ada.", "Hello Ada.", "Who am I?"]);
     let listed = dirs[1].run(["sessions", "app.yaml", "--json"]).await.expect(0).json();
     assert_eq!(listed["sessions"][0]["prompt"], "I am Ada.");
     dirs[1].run(["sessions", "app.yaml", "rm", "a"]).await.expect(0);
     dirs[0].run(["run", "app.yaml", "Who am I?", "--session", "a", "--json"]).await.expect(0);
-    let said: Vec<_> = error_texts(&server).iter().map(|message| message["content"].clone()).collect();
+    let said: Vec<_> = sent_messages(&server).iter().map(|message| message["content"].clone()).collect();
     assert_eq!(said[1..], ["Who am I?"]);
 }

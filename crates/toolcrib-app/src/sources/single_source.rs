@@ -55,10 +55,13 @@ impl SourceRequest {
                 if let McpTransport::Http { allow_private: allowed, .. } = &mut transport {
                     *allowed = allow_private;
                 }
-                let mut auth = ClientSettings::new();
-                auth.login_command =
-                    Some("write the server into an app file, then run `toolcrib login APP NAMESPACE`".into());
-                let source = McpSource::new(namespace.unwrap_or("mcp"), transport).with_auth(auth);
+                let mut source = McpSource::new(namespace.unwrap_or("mcp"), transport);
+                if cfg!(feature = "oauth") {
+                    let mut auth = ClientSettings::new();
+                    let login = "write the server into an app file, then run `toolcrib login APP NAMESPACE`";
+                    auth.login_command = Some(login.into());
+                    source = source.with_auth(auth);
+                }
                 Ok(mcp::source(source.with_startup_timeout(startup_timeout), None))
             }
         }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
 use toolcrib_agent::journal::Entry;
 use toolcrib_agent::{Conversation, Message};
 use toolcrib_tasks::store::LazyStore;

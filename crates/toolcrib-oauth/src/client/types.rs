@@ -1,4 +1,4 @@
-//! What the client takes and returns, which exists without the feature `flows` too.
+//! The data that the client takes and returns, which exist without the feature `flows` too.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -95,7 +95,7 @@ impl TokenStore {
         match &self.0 {
             Backend::Memory(records) => {
                 let record = records.lock().get(key).map(|text| parse(text)).transpose();
-                record.map_err(|error| store_error(Path::new(&key.0), &error))
+                record.map_err(|error| store_error(Path::new(key.as_str()), &error))
             }
             Backend::Folder(folder) => {
                 folder.load(key).map_err(|error| store_error(&folder.file(key), &error))
@@ -106,7 +106,7 @@ impl TokenStore {
 
     pub(super) async fn save<T: Serialize>(&self, key: &CredentialsKey, record: &T) -> Result<(), Error> {
         let text = serde_json::to_vec(record);
-        let text = text.map_err(|error| store_error(Path::new(&key.0), &error.into()))?;
+        let text = text.map_err(|error| store_error(Path::new(key.as_str()), &error.into()))?;
         match &self.0 {
             Backend::Memory(records) => {
                 records.lock().insert(key.clone(), text);

@@ -18,8 +18,7 @@ use super::super::registration::OAuthClient;
 use super::super::server_metadata::{ServerMetadata, WireServerMetadata};
 use super::super::token_request::TokenRequest;
 use crate::client::ClientSettings;
-use crate::http::MAX_ANSWER_BYTES;
-use crate::metadata::is_same_issuer;
+use crate::metadata::{MAX_ANSWER_BYTES, is_same_issuer};
 
 /// Serves this router on a port of this machine.
 async fn serve(router: Router) -> Url {
