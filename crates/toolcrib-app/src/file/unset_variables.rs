@@ -96,7 +96,7 @@ mod tests {
     use crate::{App, Extensions};
 
     const APP: &str = "
-modules: {memory: {enabled: true, config: {path: '{{env.GATEWAY_PATH}}'}}}
+modules: {memory: {config: {path: '{{env.GATEWAY_PATH}}'}}}
 agents: [{id: a, brain: {provider: openai, model: m, api_key: '${GATEWAY_KEY}'}}]
 serve: {tokens: [{name: ci, token: '${GATEWAY_UNSET}'}, {name: b, token: '${GATEWAY_TOKEN:-a-default-of-16-chars}'}]}
 approvals: {people: {ann: {key: '{{secret.GATEWAY_ANN}}'}}}

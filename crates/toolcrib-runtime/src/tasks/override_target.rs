@@ -1,6 +1,6 @@
 //! The targets of overrides, as operators name them.
 
-use toolcrib_app::shell_quoted;
+use toolcrib_app::oauth::client::shell_quoted;
 use toolcrib_document::nearest;
 use toolcrib_policy::{OverrideTarget, Overrides, RUNTIME_NAMESPACE};
 use toolcrib_registry::{Entry, Overloads, Snapshot};

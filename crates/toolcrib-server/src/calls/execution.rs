@@ -13,7 +13,7 @@ use rmcp::service::{Peer, RequestContext};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolcrib_hooks::cycle::{CHAIN_ATTRIBUTE, CHAIN_HEADER};
 use toolcrib_model::tool::app::{APP_MEDIA_TYPE, APPS_EXTENSION};
-use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, QualifiedName, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, CallScope, PhaseTracker, ToolCaller};
 use tracing::Instrument as _;
 
@@ -262,7 +262,8 @@ impl RunningCall {
 
     /// Returns the name of the tool and the phase of the call.
     pub(super) fn progress(&self) -> CallProgress {
-        CallProgress { tool: self.name.clone(), phase: self.context.phase.clone() }
+        let tool = self.name.parse().map_or_else(|_| self.name.clone(), |name: QualifiedName| name.dotted());
+        CallProgress { tool, phase: self.context.phase.clone() }
     }
 
     pub(super) fn start_record(&self) -> Option<Arc<StartRecord>> {

@@ -19,6 +19,7 @@ use super::transitions::InterruptedRun;
 use crate::Action;
 use crate::action::unrecorded_start;
 use crate::ledger::{CANCEL_WAIT, Ledger, Live, Policy, track_waiting};
+use crate::store::StoreError;
 
 type LiveSchedule = Live<Schedule, ScheduleTime>;
 
@@ -322,13 +323,32 @@ struct RunStart {
 #[async_trait]
 impl CallJournal for RunStart {
     async fn record_start(&self) -> Result<(), ToolError> {
+        let pause = RETRY.unsigned_abs();
+        loop {
+            match self.try_record().await {
+                Ok(()) => return Ok(()),
+                // A schedule that the store does not contain is lost with the program, and no run of it is repeated.
+                Err(_) if !self.live.is_stored() => return Ok(()),
+                Err(error @ StoreError::LeaseLost { .. }) => return Err(unrecorded_start(&error)),
+                // The call waits for the store, since nothing has begun. The maximum duration of a run ends the wait.
+                Err(_) => tokio::time::sleep(pause).await,
+            }
+        }
+    }
+}
+
+impl RunStart {
+    /// Persists that the run begins. After a failure it has not begun in this process either.
+    async fn try_record(&self) -> Result<(), StoreError> {
         let Self { schedules, live, due } = self;
         let _change_lock = live.change_lock.lock().await;
         let mut schedule = Schedule::clone(&live.task());
         schedule.begin(*due);
-        let saved = schedules.ledger.commit(live, schedule, Vec::new()).await;
-        // A schedule that the store does not contain is lost with the program, and no run of it is repeated.
-        saved.or_else(|error| if live.is_stored() { Err(unrecorded_start(&error)) } else { Ok(()) })
+        let saved = schedules.ledger.persist(live, &schedule, Vec::new()).await;
+        if saved.is_ok() || !live.is_stored() {
+            live.set(schedule);
+        }
+        saved
     }
 }
 

@@ -45,6 +45,7 @@ async fn the_reference_lists_every_field_of_a_record_in_order() {
     record.arguments = Some(Value::Null);
     record.result = Some(Value::Null);
     record.original = Some("crm::q2".to_owned());
+    record.original_arguments = Some(Value::Null);
     record.saved_tokens = Some(1);
     record.hooks = vec![HookRecord { hook: "limit".to_owned(), verdict: "deny", arguments: Vec::new() }];
     record.error = Some(Value::Null);

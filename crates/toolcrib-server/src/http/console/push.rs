@@ -33,7 +33,7 @@ pub(in crate::http) async fn push_key(
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
     let console_request = state.console_request(&request, address)?;
-    let viewer = console_request.viewer(request.headers());
+    let viewer = console_request.viewer(request.headers()).await;
     let Some(approver) = viewer.as_ref().and_then(Viewer::approver) else { return Err(not_answering()) };
     let pending = &console_request.console.pending;
     if !pending.has_push(approver) {
@@ -52,10 +52,10 @@ pub(in crate::http) async fn subscribe(
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
     let console_request = state.console_request(&request, address)?;
-    let viewer = console_request.viewer(request.headers());
+    let viewer = console_request.viewer(request.headers()).await;
     let Some(approver) = viewer.as_ref().and_then(Viewer::approver) else { return Err(not_answering()) };
     let fields = console_request.form(request, MAX_FORM_BYTES).await?;
-    if !console_request.is_sealed(PUSH_FORM, &fields) {
+    if !console_request.is_sealed(PUSH_FORM, &fields).await {
         return Err(foreign_form().into());
     }
     let field = |name| fields.get(name).unwrap_or_default();
