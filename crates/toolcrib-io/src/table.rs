@@ -41,7 +41,7 @@ pub trait SharedTable: Send + Sync {
     /// Unlocks a row.
     async fn unlock(&self, id: &str, owner: &str) -> io::Result<()>;
 
-    /// Returns hints that other processes have changed rows. By default there are none.
+    /// Returns hints that other processes have changed rows. The default has no hints.
     async fn hints(&self) -> Hints {
         Hints::default()
     }

@@ -9,7 +9,7 @@ use toolcrib_exec::audit::{AuditSink, Outcome, Record};
 
 use super::counts::Counts;
 use super::encode::{nanoseconds, resource_attributes, scope};
-use super::exporter::Signal;
+use super::exporter::TelemetrySignal;
 use super::ids::SpanIdentity;
 
 /// The name of the event of a record.
@@ -94,7 +94,7 @@ impl AuditEvent {
     }
 }
 
-impl Signal for AuditEvent {
+impl TelemetrySignal for AuditEvent {
     fn request(resource: &[(String, String)], batch: &[Self]) -> Value {
         json!({"resourceLogs": [{
             "resource": {"attributes": resource_attributes(resource)},

@@ -4,10 +4,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::exporter::Signal;
+use super::exporter::TelemetrySignal;
 use super::layer::{Attribute, Closed, Kind};
 
-impl Signal for Closed {
+impl TelemetrySignal for Closed {
     fn request(resource: &[(String, String)], spans: &[Self]) -> Value {
         json!({"resourceSpans": [{
             "resource": {"attributes": resource_attributes(resource)},

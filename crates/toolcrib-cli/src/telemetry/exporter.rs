@@ -27,7 +27,7 @@ const RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 /// A signal that is sent in batches.
-pub(super) trait Signal: Send + Sync + Sized + 'static {
+pub(super) trait TelemetrySignal: Send + Sync + Sized + 'static {
     /// Returns the body of a request with a batch.
     fn request(resource: &[(String, String)], batch: &[Self]) -> Value;
 }
@@ -49,7 +49,7 @@ struct Refused {
     may_retry: bool,
 }
 
-impl<T: Signal> Exporter<T> {
+impl<T: TelemetrySignal> Exporter<T> {
     pub(super) fn new(
         destination: Destination,
         resource: Vec<(String, String)>,

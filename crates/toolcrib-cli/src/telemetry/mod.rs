@@ -30,7 +30,7 @@ use tracing::Metadata;
 
 use audit_log::{AuditEvent, AuditLog};
 use counts::Counts;
-use exporter::{Exporter, Signal};
+use exporter::{Exporter, TelemetrySignal};
 use layer::Closed;
 pub(crate) use layer::{SpanLayer, traceparent};
 use settings::Destination;
@@ -50,7 +50,7 @@ pub(crate) fn is_ours(metadata: &Metadata<'_>) -> bool {
     metadata.is_span() && metadata.target().starts_with("toolcrib")
 }
 
-/// What is on its way, before there is anything that sends it.
+/// The spans and events that wait for their exporter to start.
 pub(crate) struct Queue {
     settings: Settings,
     spans: (mpsc::Receiver<Closed>, Arc<Counts>),
@@ -107,7 +107,7 @@ impl Telemetry {
 }
 
 impl Sender {
-    fn start<T: Signal>(
+    fn start<T: TelemetrySignal>(
         destination: Destination,
         resource: Vec<(String, String)>,
         (queue, counts): (mpsc::Receiver<T>, Arc<Counts>),

@@ -16,7 +16,7 @@ pub struct DryRun {
     pub tool: Option<Arc<Tool>>,
     /// The final arguments, unless the call fails.
     pub arguments: Option<JsonObject>,
-    /// The original tools that a shaped tool stands for, in the order in which they are tried, with their arguments.
+    /// The original tools of a shaped tool, in the order in which they are tried, with their arguments.
     pub originals: Vec<(Arc<Tool>, JsonObject)>,
     /// The repairs that made the arguments fit.
     pub repairs: Vec<Repair>,

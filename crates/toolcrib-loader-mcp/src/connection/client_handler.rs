@@ -63,7 +63,7 @@ pub(crate) struct ServerEvents {
     listeners: Mutex<Listeners>,
     /// Notified when a list of the server has changed.
     changed: Notify,
-    /// True if the next load asks the server, whatever list is cached.
+    /// True if the next load asks the server, even if a list is cached.
     has_outdated_list: AtomicBool,
     /// The number of changes of each list.
     changes: Mutex<Changes>,

@@ -165,7 +165,7 @@ impl EmbeddingWorker {
                 state.finish(JobResult { vectors: None, fault: opened.fault.clone() });
                 return true;
             };
-            // Besides the reference of this step.
+            // This step holds one reference.
             let is_wanted = || job.state.strong_count() > 1;
             let work = self.prepare(embedder, &job.tools, opened.fault.clone(), is_wanted);
             let left: usize = work.missing.iter().map(|(_, _, tools)| tools).sum();

@@ -198,7 +198,7 @@ impl ConsoleState {
     }
 }
 
-/// Returns what the seal of a text is bound to, so that it is none of another purpose.
+/// Returns the purpose and text that a seal is bound to, so that it is not valid for another purpose.
 fn bound_to(text: &str) -> Vec<u8> {
     format!("{PURPOSE}/{text}").into_bytes()
 }

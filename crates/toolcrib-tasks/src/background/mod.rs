@@ -7,6 +7,7 @@
 mod arguments;
 mod auto_background;
 mod call;
+mod call_start;
 mod former_names;
 mod task;
 mod tools;
@@ -17,19 +18,19 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use toolcrib_model::text::ellipsize_chars;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, CallJournal, CallPhase, RunBudget, ToolCaller};
+use toolcrib_port::{CallContext, CallPhase, RunBudget, ToolCaller};
 
 use self::call::{LiveCall, LocalCall, WaiterGuard};
+use self::call_start::CallStart;
 use self::task::BackgroundTask;
 use crate::Services;
-use crate::action::{RepeatableCall, unrecorded_start};
+use crate::action::RepeatableCall;
 use crate::ledger::{CANCEL_WAIT, Ledger, Live};
 use crate::owner::WithOwner;
 use crate::run_detached::run_detached;
@@ -475,24 +476,6 @@ impl BackgroundInner {
 
     async fn remove_expired(&self) {
         self.ledger.remove_expired(self.settings.retention).await;
-    }
-}
-
-/// The journal of a call that may be made again only while it has not begun.
-struct CallStart {
-    inner: Arc<BackgroundInner>,
-    live: Arc<LiveCall>,
-}
-
-#[async_trait]
-impl CallJournal for CallStart {
-    async fn record_start(&self) -> Result<(), ToolError> {
-        let Self { inner, live } = self;
-        let _change_lock = live.change_lock.lock().await;
-        let task = BackgroundTask { has_begun: true, ..BackgroundTask::clone(&live.task()) };
-        let saved = inner.ledger.commit(live, task, Vec::new()).await;
-        // A call that the store does not contain is lost with the program, and is not made again.
-        saved.or_else(|error| if live.is_stored() { Err(unrecorded_start(&error)) } else { Ok(()) })
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) trait Task: Clone + Serialize + Send + Sync + 'static {
     fn created(&self) -> Timestamp;
     /// Returns the time of its end, if it has ended.
     fn ended(&self) -> Option<Timestamp>;
-    /// Returns true if its run only waits for a person, as far as the stored state knows.
+    /// Returns true if its run only waits for a person, by the stored state.
     fn waits_for_person(&self) -> bool {
         false
     }

@@ -84,7 +84,7 @@ pub trait Store: Send + Sync {
         Ok(false)
     }
 
-    /// Returns hints that other processes have changed records of a kind. By default there are none.
+    /// Returns hints that other processes have changed records of a kind. The default has no hints.
     fn hints(&self, kind: RecordKind) -> Hints {
         let _ = kind;
         Hints::default()

@@ -21,7 +21,7 @@ pub(super) struct Inputs {
     prefix: String,
     /// The variables that secrets are read from.
     variables: BTreeSet<String>,
-    /// True if a placeholder stands for each required value that is missing.
+    /// True if each required value that is missing has a placeholder.
     has_placeholders: bool,
 }
 
@@ -47,7 +47,7 @@ impl Inputs {
         Ok(Self { given, prefix: variable_name(namespace), ..Self::default() })
     }
 
-    /// Creates inputs without values, for a look at what would run: a placeholder stands for each required value.
+    /// Creates inputs without values, to show what would run: each required value is a placeholder.
     pub(super) fn placeholders(namespace: &str) -> Self {
         Self { prefix: variable_name(namespace), has_placeholders: true, ..Self::default() }
     }

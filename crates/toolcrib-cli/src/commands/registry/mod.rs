@@ -102,7 +102,7 @@ async fn search(registry: &Registry, query: &str, limit: u8, json: bool) -> Resu
 async fn show(registry: &Registry, server: &ServerArgument, json: bool) -> Result<Exit, Failure> {
     let found = find(registry, server).await?;
     let namespace = namespace_of(found.short_name());
-    let plans: Vec<(String, Result<Plan, String>)> = match &found {
+    let plans: Vec<(String, Result<PlannedEntry, String>)> = match &found {
         ServerDescription::Bundled(bundle) => {
             vec![(BUNDLE.to_owned(), planned(&namespace, |inputs| bundle.entry(&namespace, inputs)))]
         }
@@ -123,7 +123,7 @@ async fn show(registry: &Registry, server: &ServerArgument, json: bool) -> Resul
     };
     let (name, version, description, repository) = found.summary();
     if json {
-        let row = |(kind, plan): &(String, Result<Plan, String>)| match plan {
+        let row = |(kind, plan): &(String, Result<PlannedEntry, String>)| match plan {
             Ok(plan) => json!({"type": kind, "entry": plan.entry, "needs": plan.needs}),
             Err(problem) => json!({"type": kind, "problem": problem}),
         };
@@ -154,12 +154,12 @@ async fn show(registry: &Registry, server: &ServerArgument, json: bool) -> Resul
 }
 
 /// The entry that would be written, with a placeholder for each value that the user has to give.
-struct Plan {
+struct PlannedEntry {
     entry: Value,
     needs: Needs,
 }
 
-impl Plan {
+impl PlannedEntry {
     /// Returns the variables and headers of the entry, and the values that `add` needs, one on each line.
     fn needed_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -180,10 +180,13 @@ impl Plan {
 }
 
 /// Returns the entry that would be written, and what it needs, or the reason against it.
-fn planned(namespace: &str, plan: impl FnOnce(&mut Inputs) -> Result<Value, String>) -> Result<Plan, String> {
+fn planned(
+    namespace: &str,
+    plan: impl FnOnce(&mut Inputs) -> Result<Value, String>,
+) -> Result<PlannedEntry, String> {
     let mut inputs = Inputs::placeholders(namespace);
     let entry = plan(&mut inputs)?;
-    Ok(Plan { entry, needs: inputs.needs() })
+    Ok(PlannedEntry { entry, needs: inputs.needs() })
 }
 
 /// Returns what an entry runs or connects to.

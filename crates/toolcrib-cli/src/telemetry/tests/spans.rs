@@ -5,7 +5,7 @@ use tracing::subscriber::with_default;
 use tracing::{info_span, trace_span};
 
 use super::noting;
-use crate::telemetry::exporter::Signal as _;
+use crate::telemetry::exporter::TelemetrySignal as _;
 use crate::telemetry::ids::SpanIdentity;
 use crate::telemetry::layer::{Closed, Kind, traceparent};
 

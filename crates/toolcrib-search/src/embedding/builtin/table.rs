@@ -41,7 +41,7 @@ impl RowFormat {
     }
 }
 
-/// The values that four bits stand for: those that approximate normally distributed numbers with the least squared error
+/// The values of the sixteen indices: those that approximate normally distributed numbers with the least squared error
 /// (J. Max, "Quantizing for Minimum Distortion", 1960, table I for 16 levels). The numbers of a row are distributed like
 /// that.
 pub(super) const LEVELS: [f32; 16] = [

@@ -102,7 +102,7 @@ pub(super) async fn write_uncommitted(
     Ok(Prepared { refused, transaction, changes })
 }
 
-/// Returns the kinds of the records that were put, as far as other processes are told.
+/// Returns the kinds of the records that were put and that other processes get hints about.
 fn hints(batch: &[PendingWrite], refused: &[Refused]) -> Vec<&'static str> {
     let written = batch.iter().zip(refused).filter(|(_, refused)| refused.is_none());
     let changes = written.flat_map(|(PendingWrite { changes, .. }, _)| &changes.0);
