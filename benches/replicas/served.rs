@@ -95,11 +95,14 @@ impl Served {
     /// Makes a call, and returns the time that it took.
     pub(crate) async fn call(&self, measured: Measured) -> Result<Duration, Box<dyn Error + Send + Sync>> {
         let mut params = measured.params();
-        params["_meta"] = json!({
+        let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": {},
         });
+        if let Some(params) = params.as_object_mut() {
+            params.insert("_meta".to_owned(), meta);
+        }
         let request = self
             .http
             .post(&self.url)
@@ -107,7 +110,7 @@ impl Served {
             .header("content-type", "application/json")
             .header("mcp-protocol-version", "2026-07-28")
             .header("mcp-method", "tools/call")
-            .header("mcp-name", params["name"].as_str().unwrap_or_default())
+            .header("mcp-name", params.get("name").and_then(Value::as_str).unwrap_or_default())
             .body(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string());
         let start = Instant::now();
         let response = request.send().await?;

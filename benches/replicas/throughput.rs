@@ -78,7 +78,8 @@ fn load(
         Ok::<_, Box<dyn Error>>(calls)
     })?;
     let each = begun.elapsed() / calls.max(1);
-    let (of_replicas, of_store) = (processor_time(&ids) - before.0, processor_time(&store) - before.1);
+    let (of_replicas, of_store) =
+        (processor_time(&ids).saturating_sub(before.0), processor_time(&store).saturating_sub(before.1));
     Ok((each, 100.0 * of_store.as_secs_f64() / (of_replicas + of_store).as_secs_f64().max(f64::EPSILON)))
 }
 

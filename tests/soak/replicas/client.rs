@@ -91,7 +91,7 @@ impl<'a> Client<'a> {
             ledger,
             name: format!("c{number}"),
             token: token(number),
-            is_modern: number % 2 == 0,
+            is_modern: number.is_multiple_of(2),
             session: None,
             requests: 0,
             schedules: BTreeMap::new(),
@@ -107,9 +107,8 @@ impl<'a> Client<'a> {
             }
             match step % 8 {
                 0 | 3 | 6 => self.price().await?,
-                1 => self.note().await?,
                 2 if self.is_modern => self.order().await?,
-                2 => self.note().await?,
+                1 | 2 => self.note().await?,
                 4 => self.list().await?,
                 5 => self.schedule().await?,
                 _ => self.background().await?,
@@ -162,8 +161,10 @@ impl<'a> Client<'a> {
             let accepted = json!({"action": "accept", "content": {"decision": "once"}});
             let answers: serde_json::Map<_, _> = keys.map(|key| (key.clone(), accepted.clone())).collect();
             let mut again = call.clone();
-            again["requestState"] = state;
-            again["inputResponses"] = answers.into();
+            if let Some(again) = again.as_object_mut() {
+                again.insert("requestState".to_owned(), state);
+                again.insert("inputResponses".to_owned(), answers.into());
+            }
             let first = self.ask(again.clone()).await?;
             if let Answer::Result(result) = &first
                 && result.get("requestState").is_none()

@@ -49,7 +49,9 @@ pub(crate) async fn run(time: Duration) -> Result<()> {
     )?;
     settle(&ledger, &mut clients).await?;
     let mut all = Tally::default();
-    clients.iter().for_each(|client| all.add(&client.tally));
+    for client in &clients {
+        all.add(&client.tally);
+    }
     println!(
         "answered: {}, lost with a replica: {}, longest: {} ms",
         all.answered,

@@ -56,6 +56,11 @@ pub(crate) fn with_coloured_risk(text: &str) -> String {
     text.split_inclusive('\n').map(|line| coloured(line).unwrap_or_else(|| line.to_owned())).collect()
 }
 
+/// Returns true if standard error is a terminal, so that colour helps.
+pub(crate) fn is_colourful() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,9 +73,4 @@ mod tests {
             "\nshop.order wants to run\n  risk: \u{1b}[31mhigh\u{1b}[0m; changes: shop\n  arguments:\n    risk: low\n"
         );
     }
-}
-
-/// Returns true if standard error is a terminal, so that colour helps.
-pub(crate) fn is_colourful() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }

@@ -27,7 +27,7 @@ impl Hints {
         {
             return;
         }
-        pending().await
+        pending::<()>().await;
     }
 }
 

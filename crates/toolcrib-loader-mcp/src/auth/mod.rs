@@ -3,7 +3,8 @@
 mod authorized_client;
 mod token_redaction;
 
-#[cfg(all(test, feature = "oauth"))]
+#[cfg(test)]
+#[cfg(feature = "oauth")]
 mod tests;
 
 pub(crate) use authorized_client::{AuthorizedClient, carried_error};

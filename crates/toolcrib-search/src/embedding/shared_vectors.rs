@@ -110,7 +110,7 @@ impl SharedVectors {
     }
 
     async fn put(&self, name: &SetName, set: &VectorSet, is_new: bool) -> io::Result<()> {
-        if !is_new && listed(self.table.get(&name.model).await?).contains(&name.set) {
+        if !is_new && listed(self.table.get(&name.model).await?.as_ref()).contains(&name.set) {
             return Ok(());
         }
         let file = set.encode();
@@ -118,7 +118,7 @@ impl SharedVectors {
             return Ok(());
         }
         let _lock = RowLock::acquire(&self.table, &name.model, self.owner.clone(), PATIENCE).await?;
-        let mut sets = listed(self.table.get(&name.model).await?);
+        let mut sets = listed(self.table.get(&name.model).await?.as_ref());
         self.table.put(&name.set, json!({"file": STANDARD.encode(file)})).await?;
         sets.retain(|set| *set != name.set);
         sets.push(name.set.clone());
@@ -145,7 +145,7 @@ impl SharedVectors {
 }
 
 /// Returns the sets that a row lists, the oldest first.
-fn listed(row: Option<Value>) -> Vec<String> {
-    let sets = row.as_ref().and_then(|row| row.get("sets")?.as_array());
+fn listed(row: Option<&Value>) -> Vec<String> {
+    let sets = row.and_then(|row| row.get("sets")?.as_array());
     sets.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }

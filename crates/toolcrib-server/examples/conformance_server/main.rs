@@ -350,9 +350,11 @@ impl Suite {
             if state == self.state() {
                 continue;
             }
-            self.has_more.store(state["has_more"] == true, Ordering::Relaxed);
-            self.prompt_changes
-                .store(state["prompt_changes"].as_u64().unwrap_or_default(), Ordering::Relaxed);
+            self.has_more.store(state.get("has_more").is_some_and(|value| value == true), Ordering::Relaxed);
+            self.prompt_changes.store(
+                state.get("prompt_changes").and_then(Value::as_u64).unwrap_or_default(),
+                Ordering::Relaxed,
+            );
             self.load_again().await;
         }
     }

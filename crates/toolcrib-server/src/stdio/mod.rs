@@ -14,7 +14,7 @@ impl Server {
     /// Serves standard input and output until the client closes them.
     pub async fn serve_stdio(&self) -> Result<(), Error> {
         let (reader, writer) = rmcp::transport::stdio_pipes();
-        self.serve(reader, writer).await
+        Box::pin(self.serve(reader, writer)).await
     }
 
     /// Serves a pair of streams with one JSON-RPC message per line, until the reader ends.

@@ -265,7 +265,8 @@ async fn a_subscription_that_the_push_service_has_ended_is_removed() {
     let second = served.call("Bob");
     let received = service.received(2).await;
     assert_eq!(received.len(), 2, "the ended subscription gets no further message");
-    (first.abort(), second.abort());
+    first.abort();
+    second.abort();
     served.end().await;
 }
 

@@ -1,8 +1,8 @@
 //! Hints by `NOTIFY` that other processes have changed records.
 //!
 //! They come over a separate connection, which is opened for the first reader and again when it breaks. Readers poll as
-//! well, so that a lost hint costs time only: behind a pool of connections per transaction, such as that of PgBouncer, none
-//! ever comes.
+//! well, so that a lost hint costs time only: behind a pool of connections per transaction, such as that of `PgBouncer`,
+//! none ever comes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -85,7 +85,9 @@ async fn listen_once(options: PgConnectOptions, senders: &Senders) -> sqlx::Resu
     listener.eager_reconnect(false);
     listener.listen(CHANNEL).await?;
     // Hints may have been missed before.
-    senders.lock().values().for_each(|sender| _ = sender.send_replace(()));
+    for sender in senders.lock().values() {
+        sender.send_replace(());
+    }
     while let Some(hint) = listener.try_recv().await? {
         if let Some(sender) = senders.lock().get(hint.payload()) {
             sender.send_replace(());
