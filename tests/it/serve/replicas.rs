@@ -170,6 +170,27 @@ async fn a_page_of_one_replica_works_at_another_with_the_key_and_the_cookie_of_a
 }
 
 #[tokio::test]
+async fn a_browser_subscribes_to_push_messages_at_another_replica_than_that_of_its_page() {
+    let Some(url) = new_database() else { return };
+    let settings = "store: '${STORE_URL}'\napprovals:\n  url: http://127.0.0.1\n  channels: {phones: {type: web_push, \
+                    subject: 'mailto:ops@example.com', people: [operator]}}\n  \
+                    rules: [{module: team, ask: [phones]}]\n";
+    let dirs = [(); 2].map(|()| app(settings, ASKED).with_variable("STORE_URL", url.clone()));
+    let (one, key) = start(&dirs[0]).await;
+    let (two, _) = start(&dirs[1]).await;
+    let cookie = operator(&one, &key).await;
+    let page = page_with(&one, &cookie, "data-seal").await;
+    let seal = page.split_once("data-seal=\"").unwrap().1.split('"').next().unwrap();
+    let endpoint = "https%3A%2F%2Fpush.example.com%2Fa";
+    let (p256dh, auth) = (format!("BA{}", "A".repeat(85)), "A".repeat(22));
+    let form = format!("seal={seal}&endpoint={endpoint}&p256dh={p256dh}&auth={auth}");
+    let subscribed = send(&two, "/push", &[("cookie", &cookie)], &form).await;
+    assert_eq!(subscribed.status, 200, "{subscribed:#?}");
+    let forged = send(&two, "/push", &[("cookie", &cookie)], &form.replace("seal=", "seal=0")).await;
+    assert_eq!(forged.status, 403, "{forged:#?}");
+}
+
+#[tokio::test]
 async fn a_client_behind_a_proxy_answers_its_question_and_the_call_runs_once() {
     let Some(dirs) = dirs::<3>(ASKED) else { return };
     let replicas = served(&dirs).await;

@@ -31,7 +31,7 @@ impl ConsoleView<'_> {
                     // The script shows what works with it only.
                     @if self.viewer.approver().is_some_and(|approver| self.console.pending.has_push(approver)) {
                         p class="push" hidden {
-                            button id="push" type="button" data-seal=(self.console.keys.sealed(PUSH_FORM)) {
+                            button id="push" type="button" data-seal=(self.console.sealed(PUSH_FORM)) {
                                 "Send push messages to this browser"
                             }
                             " " span id="push-told" role="status" {}
