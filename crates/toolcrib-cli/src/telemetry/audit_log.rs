@@ -58,7 +58,8 @@ impl AuditEvent {
         let mut body = json!(record).to_string();
         if body.len() > MAX_RECORD_BYTES {
             let mut small = record.clone();
-            (small.arguments, small.result, small.error) = (None, None, None);
+            (small.arguments, small.original_arguments) = (None, None);
+            (small.result, small.error) = (None, None);
             body = json!(small).to_string();
         }
         let mut attributes = vec![("session.id", record.session.clone())];
