@@ -63,11 +63,22 @@ pub(crate) enum TokenError {
 
 /// Returns the secret of the processes. Makes it if it does not exist.
 pub(super) async fn secret(store: &dyn Store, process: &str) -> Result<Vec<u8>, Error> {
+    kept_key(store, process, SECRET, || Some(random_bytes::<KEY_BYTES>().ok()?.to_vec())).await
+}
+
+/// Returns a key that stays, and that all processes have. Stores a generated one if it does not exist.
+async fn kept_key(
+    store: &dyn Store,
+    process: &str,
+    id: &str,
+    generate: impl Fn() -> Option<Vec<u8>>,
+) -> Result<Vec<u8>, Error> {
     loop {
-        if let Some(record) = store.get(RecordKind::Key, SECRET).await? {
+        if let Some(record) = store.get(RecordKind::Key, id).await? {
             return Ok(key_of(&record.body).unwrap_or_default());
         }
-        make(store, process, SECRET.to_owned(), (&random_bytes::<KEY_BYTES>()?, None)).await?;
+        let key = generate().ok_or(Error::NoRandomness)?;
+        make(store, process, id.to_owned(), (&key, None)).await?;
     }
 }
 
@@ -189,13 +200,7 @@ impl Replica {
         id: &str,
         generate: impl Fn() -> Option<Vec<u8>>,
     ) -> Result<Vec<u8>, Error> {
-        loop {
-            if let Some(record) = self.store().get(RecordKind::Key, id).await? {
-                return Ok(key_of(&record.body).unwrap_or_default());
-            }
-            let key = generate().ok_or(Error::NoRandomness)?;
-            make(self.store().as_ref(), self.id(), id.to_owned(), (&key, None)).await?;
-        }
+        kept_key(self.store().as_ref(), self.id(), id, generate).await
     }
 
     /// Uses the keys of a ring from now on.
