@@ -1,11 +1,12 @@
 //! Large results of sessions in the store. The files of the machine are a copy.
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use toolcrib_io::files::{read_bounded, replace_private};
 use toolcrib_model::result::is_handle;
 use toolcrib_tasks::store::{Change, Record, RecordKind, StoreError};
 
@@ -38,7 +39,7 @@ impl SharedSession {
             let found = found.map_err(io::Error::other)?;
             let file = found.and_then(|record| serde_json::from_value::<ResultFile>(record.body).ok());
             if let Some(ResultFile { file }) = file {
-                blocking(move || write(&path, &file)).await?;
+                blocking(move || replace_private(path, file.as_bytes()).map_err(io::Error::other)).await?;
             }
         }
         Ok(())
@@ -120,26 +121,8 @@ fn handles(folder: &Path) -> io::Result<Vec<String>> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    fs::File::open(path)?.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-/// Writes a file that only its owner may read. It is complete when it has its name.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let Some(folder) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
-    let mut folders = fs::DirBuilder::new();
-    folders.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
-    folders.create(folder)?;
-    let unfinished = path.with_extension("unfinished");
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&unfinished)?.write_all(text.as_bytes())?;
-    fs::rename(unfinished, path)
+    let bytes = read_bounded(path, MAX_FILE_BYTES).map_err(io::Error::other)?;
+    String::from_utf8(bytes).map_err(io::Error::other)
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {

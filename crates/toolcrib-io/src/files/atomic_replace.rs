@@ -31,6 +31,12 @@ pub fn replace(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
     put(path.as_ref(), bytes, Readers::Everyone)
 }
 
+/// Replaces a whole file like [`replace`], so that only the user who runs this process may read it and the folders that
+/// are created.
+pub fn replace_private(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
+    put(path.as_ref(), bytes, Readers::Owner)
+}
+
 /// The users that may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Readers {

@@ -38,7 +38,7 @@ mod protected_tests;
 #[cfg(test)]
 mod tests;
 
-pub use atomic_replace::{make_private, replace};
+pub use atomic_replace::{make_private, replace, replace_private};
 pub use bounded::read_bounded;
 pub use directory::{Folder, Name, Names, OpenFile};
 pub use entry::Kind;
