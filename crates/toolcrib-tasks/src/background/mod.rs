@@ -292,8 +292,8 @@ impl Background {
     }
 
     /// Waits for the running calls to end, and cancels them after the given time, or at once if they wait for a person. The
-    /// outcome of a call that does not
-    /// end is unknown after the next start. New calls are refused after [`Services::stop_intake`].
+    /// outcome of a call that does not end is unknown after the next start. New calls are refused after
+    /// [`Services::stop_intake`].
     pub async fn close(&self, time: Duration) {
         self.inner.ledger.close(time).await;
     }
