@@ -69,8 +69,8 @@ async fn pass(mut client: TcpStream, servers: &[SocketAddr], next: &AtomicUsize)
         let Some(address) = servers.get(number) else { break };
         if let Ok(mut server) = TcpStream::connect(address).await {
             server.set_nodelay(true)?;
-            server.write_all(closing(&head).as_bytes()).await?;
-            server.write_all(&rest).await?;
+            // At once: a server may answer by the head alone, and close the connection before it has read the rest.
+            server.write_all(&[closing(&head).as_bytes(), &rest].concat()).await?;
             copy_bidirectional(&mut client, &mut server).await?;
             return Ok(());
         }

@@ -1,8 +1,7 @@
 //! The app that `cargo xtask conformance` has the official suite test, served over HTTP.
 //!
-//! Its tools, resources and prompts are those that the suite asks for by name, of one source that is made for it. Whatever of
-//! the protocol a scenario is about is the server's work. With a store in PostgreSQL (`TOOLCRIB_STORE`), several processes
-//! serve it together.
+//! One source provides the tools, resources and prompts that the suite asks for by name. With a store in PostgreSQL
+//! (`TOOLCRIB_STORE`), several processes serve the app together.
 
 #![expect(clippy::print_stderr, reason = "a command-line program owns its terminal")]
 
@@ -17,7 +16,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_app::sections::serve::SurfaceMode;
-use toolcrib_app::{Blueprint, EntryContext, Extensions};
+use toolcrib_app::{App, Blueprint, EntryContext, Extensions, LaunchOptions};
 use toolcrib_exec::DenyAll;
 use toolcrib_io::table::SharedTable as _;
 use toolcrib_model::{
@@ -31,6 +30,7 @@ use toolcrib_runtime::Runtime;
 use toolcrib_sdk::Source;
 use toolcrib_server::approval::PendingApprovals;
 use toolcrib_server::{ClientApprover, Replica, Server, ServerSettings};
+use toolcrib_tasks::TaskStore;
 use toolcrib_tasks::store::{RecordKind, RecordTable};
 
 use self::contents::{embedded, image, prompt, prompts, read};
@@ -43,21 +43,23 @@ serve: {short_names: true}
 
 const NAMESPACE: &str = "suite";
 
-/// A sound without any.
+/// A silent sound file.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
-/// How long there is between two steps of a tool that reports them.
+/// The time between two progress reports of a tool.
 const STEP: Duration = Duration::from_millis(50);
 
-/// After how long a call is a task, for clients that take tasks.
+/// The time after which a call becomes a task, for clients that support tasks.
 const TASK_AFTER: Duration = Duration::from_millis(100);
 
-/// How long a job takes that is to be a task.
+/// The duration of a job that becomes a task.
 const JOB: Duration = Duration::from_secs(1);
 
-/// The row with the state that the processes have in common, and how often each looks at it.
+/// The row with the state that the processes share.
 const ROW: &str = "conformance suite";
-const LOOK: Duration = Duration::from_millis(50);
+
+/// The interval at which each process reads the shared state.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,7 +83,12 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let extensions = Extensions::default().with_loader("suite", move |_: Nothing, _: &EntryContext<'_>| {
         Ok(Source::new(source.clone()).with_engine(source.clone()))
     });
-    let app = Blueprint::from_text_with("conformance.yaml", APP, extensions)?;
+    let app = App::from_text_with("conformance.yaml", APP, extensions)?;
+    let mut options = LaunchOptions::default();
+    if app.shared_store().is_some() {
+        options.tasks = TaskStore::Resident;
+    }
+    let app = Blueprint::new(app, options)?;
     let pending = PendingApprovals::default();
     let approver = pending.approver(ClientApprover::new(Arc::new(DenyAll)));
     let runtime = Arc::new(Runtime::start(app, approver).await?);
@@ -100,15 +107,15 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The source, and what runs its tools.
+/// The source and the engine of its tools.
 #[derive(Default)]
 struct Suite {
-    /// Whether there is one tool more.
+    /// True while the source has an additional tool.
     has_more: AtomicBool,
-    /// How often there was another list of prompts.
+    /// The number of changes of the list of prompts.
     prompt_changes: AtomicU64,
     registry: OnceLock<Weak<ToolRegistry>>,
-    /// The state that several processes have in common.
+    /// The table with the shared state.
     shared: OnceLock<RecordTable>,
 }
 
@@ -184,14 +191,10 @@ impl ToolLoader for Suite {
 fn tool(name: &str, properties: &Value) -> Option<Tool> {
     let tool = Tool::new(QualifiedName::new(NAMESPACE, name).ok()?);
     let parameters = json!({"type": "object", "properties": properties});
-    Some(
-        tool.with_description(format!("Is there for {name}."))
-            .with_parameters(parameters)
-            .with_risk(Risk::Low),
-    )
+    Some(tool.with_description(format!("Exercises {name}.")).with_parameters(parameters).with_risk(Risk::Low))
 }
 
-/// The schema that a scenario looks for, word for word.
+/// Returns the schema that a scenario compares literally.
 fn dialect() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -298,7 +301,7 @@ impl ToolEngine for Suite {
 }
 
 impl Suite {
-    /// Answers the methods of an upstream server.
+    /// Answers a method of an upstream server.
     async fn upstream_method(
         &self,
         name: &str,
@@ -331,7 +334,7 @@ impl Suite {
         json!({"has_more": self.has_more.load(Ordering::Relaxed), "prompt_changes": prompt_changes})
     }
 
-    /// Loads what has changed, and tells the other processes.
+    /// Loads the changed source again, and publishes the state to the other processes.
     async fn changed(&self) {
         self.load_again().await;
         if let Some(table) = self.shared.get()
@@ -341,11 +344,11 @@ impl Suite {
         }
     }
 
-    /// Takes over what another process has changed.
+    /// Applies the changes of other processes.
     async fn follow(&self) {
         let Some(table) = self.shared.get() else { return };
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             let Ok(Some(state)) = table.get(ROW).await else { continue };
             if state == self.state() {
                 continue;
@@ -359,14 +362,14 @@ impl Suite {
         }
     }
 
-    /// At once, since the suite does not wait until a source may be loaded again that says that it has changed.
+    /// Loads the source at once: the suite does not wait for the interval between two loads of a changed source.
     async fn load_again(&self) {
         if let Some(registry) = self.registry.get().and_then(Weak::upgrade) {
             let _ = registry.refresh_source(self.source()).await;
         }
     }
 
-    /// What takes a while, so that it can be a task.
+    /// Runs a tool that takes long enough to become a task.
     async fn job(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
         match call.tool.name.name() {
             "slow_compute" => {

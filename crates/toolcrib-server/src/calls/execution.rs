@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientCapabilities, ErrorData, InputRequests, InputRequiredResult, InputResponses, ProgressToken,
-    ProtocolVersion,
+    ProtocolVersion, Task,
 };
 use rmcp::service::{Peer, RequestContext};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -135,6 +135,8 @@ pub(crate) struct FinishedCall {
     pub(crate) started: Instant,
     /// The structured content that the client checks against the schema of the tool, if the client has seen one.
     pub(crate) structure: Option<StructuredContent>,
+    /// The task that the call is in another process, if it was continued there.
+    pub(crate) task: Option<Box<Task>>,
     pub(crate) lease: Lease,
 }
 
@@ -273,7 +275,7 @@ impl RunningCall {
     /// Returns the call with its result.
     pub(super) fn finish(self, result: ToolResult) -> FinishedCall {
         let Self { context, elicitation, started, structure, lease, .. } = self;
-        FinishedCall { result, context, elicitation, started, structure, lease }
+        FinishedCall { result, context, elicitation, started, structure, lease, task: None }
     }
 
     /// Continues the call while its client waits.

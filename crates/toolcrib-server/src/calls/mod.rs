@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, ErrorData, Task,
+};
 use rmcp::service::RequestContext;
 use toolcrib_model::name::NAMESPACE_SEPARATOR;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
@@ -132,15 +134,12 @@ impl Shared {
     ) -> CallToolResponse {
         let outcome = ended.result.error.as_ref().map_or("ok", |error| error.kind.as_str());
         self.record_call(client, &ended.result.name, outcome, ended.started.elapsed());
-        if ended.background_id().is_some() {
-            if takes_tasks(context)
-                && let Some(created) = self.tasks.create(&ended).await
-            {
-                return created.into();
-            }
-            if let Some(elicitation) = &ended.elicitation {
-                elicitation.abandon();
-            }
+        let task = match ended.task.take() {
+            Some(task) => Some(*task),
+            None => self.task_of(&ended, takes_tasks(context)).await,
+        };
+        if let Some(task) = task {
+            return CreateTaskResult::new(task).into();
         }
         // A client that has disconnected gets no notes.
         let noted = if context.ct.is_cancelled() { None } else { notes(&ended).await };
@@ -163,6 +162,17 @@ impl Shared {
         }
         told.content.extend(noted);
         told.into()
+    }
+
+    /// Returns the task of a call that continues in the background, if its client supports tasks. Without a task, nobody
+    /// answers the questions of the call.
+    async fn task_of(&self, ended: &FinishedCall, takes_tasks: bool) -> Option<Task> {
+        ended.background_id()?;
+        let task = if takes_tasks { self.tasks.create(ended).await } else { None };
+        if let (None, Some(elicitation)) = (&task, &ended.elicitation) {
+            elicitation.abandon();
+        }
+        task
     }
 
     /// Counts and logs an answered call.

@@ -17,6 +17,7 @@ use crate::calls::execution::{
 };
 use crate::calls::start_record::SharedToken;
 use crate::calls::structured_output::StructuredContent;
+use crate::calls::tasks::takes_tasks;
 use crate::replica::Replica;
 use crate::replica::keys::TokenError;
 use crate::replica::mail::{Outcome, PendingOutcome, ReplicaMessage, Resume, new_id, sending};
@@ -97,7 +98,8 @@ impl Shared {
         let request = new_id().map_err(|error| unavailable(&error))?;
         if replica.is_alive(&token.process).await.map_err(|error| unavailable(&error))? {
             let (sender, request_id) = (replica.id().to_owned(), request.clone());
-            let resume = Resume { request: request_id, sender, call: token.call, responses };
+            let takes_tasks = takes_tasks(context);
+            let resume = Resume { request: request_id, sender, call: token.call, responses, takes_tasks };
             let message = sending(&token.process, &ReplicaMessage::Resume(resume));
             let pending = replica.expect_outcome(&request, &token.process);
             take(replica, &token, Some(message.map_err(|error| unavailable(&error))?)).await?;
@@ -168,7 +170,7 @@ impl Shared {
 
     /// Continues a call for another process, which has its client, and sends the outcome there.
     pub(crate) async fn continue_for(&self, replica: &Replica, resume: Resume) {
-        let Resume { request, sender, call, responses } = resume;
+        let Resume { request, sender, call, responses, takes_tasks } = resume;
         let gone = self.suspended.client_at(&request);
         let outcome = match self.suspended.take(call) {
             None => Err(refused(USED)),
@@ -182,9 +184,10 @@ impl Shared {
             Err(error) => Outcome::Failed(error),
             Ok(CallOutcome::Asks(asks)) => Outcome::Asks(asks),
             Ok(CallOutcome::Done(ended)) => {
+                let task = self.task_of(&ended, takes_tasks).await.map(Box::new);
                 let structure = ended.structure.map(|structure| structure.take());
                 let structure = structure.map(|structure| structure.map_err(str::to_owned));
-                Outcome::Done { result: Box::new(ended.result), structure }
+                Outcome::Done { result: Box::new(ended.result), structure, task }
             }
         });
         let (message, begun) = (ReplicaMessage::Outcome { request, outcome }, Instant::now());
@@ -240,13 +243,13 @@ async fn finish(outcome: Outcome, caller: &Caller) -> Result<CallOutcome, ErrorD
     match outcome {
         Outcome::Failed(error) => Err(error),
         Outcome::Asks(asks) => Ok(CallOutcome::Asks(asks)),
-        Outcome::Done { result, structure } => {
+        Outcome::Done { result, structure, task } => {
             let context: CallContext = caller.context();
             let structure = structure.map(StructuredContent::of);
             let (started, lease) = (Instant::now(), caller.lease.clone());
             lease.runtime.executor().load_media(&result, &context).await;
-            let ended =
-                FinishedCall { result: *result, context, elicitation: None, started, structure, lease };
+            let (result, elicitation) = (*result, None);
+            let ended = FinishedCall { result, context, elicitation, started, structure, lease, task };
             Ok(CallOutcome::Done(Box::new(ended)))
         }
     }

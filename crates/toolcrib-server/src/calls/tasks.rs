@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::model::{
-    CreateTaskResult, DetailedTask, ErrorCode, ErrorData, GetTaskResult, InputResponses, JsonObject, Task,
-    TaskPayload, TaskStatus as WireStatus,
+    DetailedTask, ErrorCode, ErrorData, GetTaskResult, InputResponses, JsonObject, Task, TaskPayload,
+    TaskStatus as WireStatus,
 };
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ impl Tasks {
     }
 
     /// Creates the task for a call that continues in the background.
-    pub(crate) async fn create(&self, call: &FinishedCall) -> Option<CreateTaskResult> {
+    pub(crate) async fn create(&self, call: &FinishedCall) -> Option<Task> {
         let id = call.background_id()?;
         let background = call.lease.runtime.tasks().background();
         let observer = background.observe(id, &call.context).ok()?;
@@ -76,7 +76,7 @@ impl Tasks {
             Some(process) => format!("{process}.{id}"),
             None => id.to_owned(),
         };
-        Some(CreateTaskResult::new(to_wire(&id, &status, background.retention())))
+        Some(to_wire(&id, &status, background.retention()))
     }
 
     /// Returns the elicitation session of a running task.

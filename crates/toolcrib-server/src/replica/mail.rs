@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{ErrorData, InputRequiredResult, InputResponses};
+use rmcp::model::{ErrorData, InputRequiredResult, InputResponses, Task};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -57,14 +57,22 @@ pub(crate) struct Resume {
     pub(crate) call: u64,
     /// The answers of the client.
     pub(crate) responses: InputResponses,
+    /// True if the result may be a task.
+    #[serde(default)]
+    pub(crate) takes_tasks: bool,
 }
 
 /// The outcome of a call that another process has continued.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
-    /// The call has a result, with its structured content if the client checks it.
-    Done { result: Box<ToolResult>, structure: Option<Result<Value, String>> },
+    /// The call has a result, with its structured content if the client checks it, or continues as a task of the sender.
+    Done {
+        result: Box<ToolResult>,
+        structure: Option<Result<Value, String>>,
+        #[serde(default)]
+        task: Option<Box<Task>>,
+    },
     /// The client is asked again.
     Asks(InputRequiredResult),
     /// The call cannot be continued.
