@@ -15,6 +15,9 @@ use crate::time::Cron;
 use crate::{Action, Error};
 
 /// The version of the format that is written and read. Records of another version stay unchanged.
+///
+/// A field that an older program may ignore needs no new version: unknown fields are ignored, so that replicas of two
+/// versions can share a store.
 const FORMAT_VERSION: u32 = 1;
 
 /// The behavior if a run is due while another is in progress.
@@ -65,7 +68,6 @@ pub enum RunOutcome {
 
 /// The last run of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct LastRun {
     /// The key of the run for tools and peers, which stays the same if it is repeated after a crash.
     pub run_key: String,
@@ -88,7 +90,6 @@ pub struct LastRun {
 
 /// A run that was started, and whose end was not recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ActiveRun {
     pub(super) due: Timestamp,
     /// True if the run may be repeated after its outcome was lost.
@@ -105,7 +106,7 @@ pub(super) struct ActiveRun {
 
 /// The stored form of [`ScheduleTime`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "type", rename_all = "snake_case")]
 enum StoredTime {
     Once {
         at: Timestamp,
@@ -122,7 +123,6 @@ enum StoredTime {
 
 /// The stored form of a schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Schedule {
     form: u32,
     pub(super) owner: Owner,

@@ -13,7 +13,6 @@ pub(super) const MAX_PAST_RUNS: usize = 20;
 
 /// A run of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ScheduleRun {
     /// The time at which it was due.
     pub due: Timestamp,

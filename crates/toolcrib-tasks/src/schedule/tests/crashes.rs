@@ -186,6 +186,23 @@ async fn what_another_version_has_written_is_left_as_it_is_and_told() {
     assert!(kept.contains(&newer) && kept.contains(&other), "{kept:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_record_with_a_field_of_a_newer_program_is_read() {
+    let setup = Setup::at(START);
+    let before = setup.start().await;
+    let id = before.cron("0 * * * *", "shop.sync").await;
+    pass(minutes(61)).await;
+    before.kill();
+    let mut record = setup.store.load(RecordKind::Schedule).await.unwrap().pop().unwrap();
+    record.body["added"] = json!(true);
+    record.body["last_run"]["added"] = json!(true);
+    setup.store.apply(vec![Change::Put(record)]).await.unwrap();
+    let world = setup.start().await;
+    pass(minutes(60)).await;
+    assert_eq!((world.count(), world.outcome(&id).await), (2, RunOutcome::Succeeded));
+    assert_eq!(world.schedules.unreadable().len(), 0);
+}
+
 /// Waits for something that happens by itself.
 async fn until(mut is_so: impl AsyncFnMut() -> bool) {
     while !is_so().await {
