@@ -128,6 +128,10 @@ const OF_PROCESSES: &[(i64, u8)] = &[
     (libc::SYS_setpriority, 1),
 ];
 
+/// The requests of `ioctl` that write to the input of a terminal: `TIOCSTI` and `TIOCLINUX`, whose type in `libc` depends on
+/// the C library.
+const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
+
 /// The flags of `clone` for new namespaces.
 const NAMESPACES: [libc::c_int; 8] = [
     libc::CLONE_NEWCGROUP,
@@ -190,8 +194,8 @@ impl SyscallRules {
             rule([when(0, Qword, MaskedEq(flag), flag)?])
         };
         rules.insert(libc::SYS_clone, NAMESPACES.iter().map(namespace).collect::<Result<_, _>>()?);
-        let terminal = |request: u64| rule([when(1, Dword, Eq, request)?]);
-        rules.insert(libc::SYS_ioctl, vec![terminal(libc::TIOCSTI)?, terminal(libc::TIOCLINUX)?]);
+        let terminal = |request: &u64| rule([when(1, Dword, Eq, *request)?]);
+        rules.insert(libc::SYS_ioctl, TERMINAL_INPUT.iter().map(terminal).collect::<Result<_, _>>()?);
         self.sockets(&mut rules)?;
         Ok(rules)
     }
