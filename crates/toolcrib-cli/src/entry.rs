@@ -59,7 +59,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
         }
     };
     let extensions = extensions::of_process(if arguments.strict { extensions.strict() } else { extensions });
-    allocator::limit(&arguments.command);
+    allocator::configure(&arguments.command);
     let telemetry = match telemetry_of(&arguments) {
         Ok(settings) => settings.map(telemetry::prepare),
         Err(failure) => {

@@ -183,6 +183,8 @@ pub(super) const OWNERS: &[Owner] = &[
     // Archives of releases.
     Owner::of("flate2", &["xtask"]),
     Owner::of("public-api", &["xtask"]),
+    // The allocator of the program.
+    Owner::of("mimalloc", &["toolcrib-cli"]),
     // Documents of simulated tools; behind a feature, since it needs many packages.
     Owner::of("tantivy", &["toolcrib-datagen"]),
     Owner::of("tar", &["xtask"]),

@@ -124,11 +124,14 @@ fn fastembed() -> Check {
             Check::ok(FASTEMBED, format!("ONNX Runtime in {} ({})", library.path.display(), library.place))
         }
         Err(error) => {
-            let kept = folder.map(|folder| format!(", put it into {}", folder.display())).unwrap_or_default();
-            let next = format!(
-                "needed only for `tier: fastembed`, while `tier: model` runs most models without it; `pip install \
-                 onnxruntime` in an active Python environment{kept}, or set ORT_DYLIB_PATH to it"
-            );
+            let mut next =
+                "needed only for `tier: fastembed`, while `tier: model` runs most models without it".to_owned();
+            if cfg!(not(target_env = "musl")) {
+                let folder = folder.map(|folder| format!(", put it into {}", folder.display()));
+                next += "; `pip install onnxruntime` in an active Python environment";
+                next += &folder.unwrap_or_default();
+                next += ", or set ORT_DYLIB_PATH to it";
+            }
             Check::not_ok(FASTEMBED, OPTIONAL, error.to_string(), next)
         }
     }

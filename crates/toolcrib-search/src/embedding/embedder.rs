@@ -47,9 +47,9 @@ pub enum EmbedError {
         message: String,
     },
     /// The library that runs the model cannot be used.
-    #[error("ONNX Runtime cannot be used: {message}; set ORT_DYLIB_PATH to its library")]
+    #[error("ONNX Runtime cannot be used: {message}")]
     Library {
-        /// The cause.
+        /// The cause, and what to do.
         message: String,
     },
     /// The model failed on a text.

@@ -20,6 +20,10 @@ pub fn load_library(cache: Option<&Path>) -> Result<RuntimeLibrary, EmbedError> 
         let library = RuntimeLibrary { path: "onnxruntime".into(), place: "a part of the program" };
         return Ok(loaded.insert(library).clone());
     }
+    if cfg!(target_env = "musl") {
+        let message = "this program is static, and loads no libraries; use the tier `model`, or a program for glibc";
+        return Err(EmbedError::Library { message: message.into() });
+    }
     let mut found = runtime_libraries(cache);
     let is_anywhere = !found.is_empty();
     if !is_anywhere {
@@ -40,6 +44,7 @@ pub fn load_library(cache: Option<&Path>) -> Result<RuntimeLibrary, EmbedError> 
             Err(reason) => reasons.push(format!("{} ({}): {reason}", library.path.display(), library.place)),
         }
     }
+    reasons.push("set ORT_DYLIB_PATH to its library".into());
     Err(EmbedError::Library { message: reasons.join("; ") })
 }
 
