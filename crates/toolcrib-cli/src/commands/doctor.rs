@@ -125,7 +125,8 @@ fn fastembed() -> Check {
         }
         Err(error) => {
             let mut next =
-                "needed only for `tier: fastembed`, while `tier: model` runs most models without it".to_owned();
+                "needed only for `tier: fastembed`, while `tier: model` runs most models without it"
+                    .to_owned();
             if cfg!(not(target_env = "musl")) {
                 let folder = folder.map(|folder| format!(", put it into {}", folder.display()));
                 next += "; `pip install onnxruntime` in an active Python environment";

@@ -21,7 +21,8 @@ pub fn load_library(cache: Option<&Path>) -> Result<RuntimeLibrary, EmbedError> 
         return Ok(loaded.insert(library).clone());
     }
     if cfg!(target_env = "musl") {
-        let message = "this program is static, and loads no libraries; use the tier `model`, or a program for glibc";
+        let message =
+            "this program is static, and loads no libraries; use the tier `model`, or a program for glibc";
         return Err(EmbedError::Library { message: message.into() });
     }
     let mut found = runtime_libraries(cache);
