@@ -26,6 +26,7 @@ pub use self::load_observer::LoadObserver;
 use self::namespaces::NamespaceOwners;
 use self::not_opened::NotOpened;
 pub use self::single_source::SourceRequest;
+pub use self::unavailable_source::UnavailableSource;
 use self::unavailable_source::unusable;
 use crate::extensions::entry::{AppContext, EntryContext};
 use crate::file::former_names;
