@@ -10,6 +10,7 @@ use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::ToolLoader;
 use toolcrib_prompt::WireNames;
 use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::Skills;
 use toolcrib_tasks::schedule::SCHEDULER;
 use toolcrib_tasks::skills::{Skill, USE_SKILL};
@@ -28,6 +29,17 @@ pub struct AppParts {
     pub skills: Arc<Skills>,
     /// The destinations of notifications in addition to the conversation.
     pub channels: Vec<NamedChannel>,
+}
+
+impl AppParts {
+    /// Returns the tool that loads skills, where there are any.
+    pub fn skill_tools(&self) -> Vec<FunctionTool> {
+        if self.skills.is_empty() {
+            return Vec::new();
+        }
+        let config = Arc::clone(&self.app.config);
+        self.skills.tools(move |context, skill| may_use(&config, context.principal(), skill))
+    }
 }
 
 /// The tools of one generation that a caller may use.

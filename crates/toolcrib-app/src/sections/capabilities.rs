@@ -11,9 +11,9 @@ use toolcrib_tasks::Skills;
 
 use crate::file::former_names;
 use crate::findings::Findings;
+use crate::sections::skills;
 use crate::sections::values::{is_literal, unknown};
-use crate::sections::{program_access, skills};
-use crate::{App, AppConfig};
+use crate::{App, AppConfig, AppFile};
 
 /// The list of rules that grant.
 const GRANT: &str = "grant";
@@ -53,11 +53,11 @@ pub fn reason(decision: &Decision) -> &'static str {
 }
 
 /// Returns the access of modules.
-pub(crate) fn access(app: &App) -> Result<Access, Error> {
+pub(crate) fn access(capabilities: &Capabilities, file: &AppFile) -> Result<Access, Error> {
     let location = locations().capabilities.key("access");
-    let rules = app.config.tools.capabilities.access.as_ref();
+    let rules = capabilities.access.as_ref();
     let access = rules.map(|rules| Access::at(&location, rules)).transpose().map(Option::unwrap_or_default);
-    access.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string()))
+    access.map_err(|error| file.error_at(error.place().pointer(), error.to_string()))
 }
 
 /// Builds and checks the rules of an app, without those for the clients of the server.
@@ -66,7 +66,6 @@ pub(crate) fn policy(
     (modules, skills): (&[Module], &Skills),
     found: &mut Findings,
 ) -> Option<Policy> {
-    program_access::warn(app, skills, &mut found.warnings);
     check_names(app, (modules, skills), found);
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
     let rules = Policy::at(&locations(), &app.config.tools.capabilities, constraints);

@@ -1,7 +1,6 @@
 //! `skills`: workflows that agents load, and the programs that come with them.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,14 +9,13 @@ use toolcrib_io::process::SandboxSettings;
 use toolcrib_loader_file::exec::MANIFEST;
 use toolcrib_policy::Principal;
 use toolcrib_registry::Snapshot;
-use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::Skills;
 use toolcrib_tasks::skills::{Skill, SkillFolder};
 
 use crate::findings::Findings;
 use crate::sections::agents::AgentConfig;
 use crate::sections::values::unknown;
-use crate::{AppConfig, AppFile, AppParts};
+use crate::{AppConfig, AppFile};
 
 /// The folder that is looked into where the app file names none.
 const DEFAULT_FOLDER: &str = "skills";
@@ -132,15 +130,4 @@ pub(crate) fn may_use(config: &AppConfig, principal: Principal<'_>, skill: &Skil
     };
     let above = principal.on_behalf_of.iter().map(AsRef::as_ref);
     above.chain(principal.agent).all(is_left)
-}
-
-impl AppParts {
-    /// Returns the tool that loads skills, where there are any.
-    pub fn skill_tools(&self) -> Vec<FunctionTool> {
-        if self.skills.is_empty() {
-            return Vec::new();
-        }
-        let config = Arc::clone(&self.app.config);
-        self.skills.tools(move |context, skill| may_use(&config, context.principal(), skill))
-    }
 }

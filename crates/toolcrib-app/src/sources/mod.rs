@@ -83,20 +83,9 @@ pub(crate) fn open_all(
     if !errors.is_empty() {
         return Vec::new();
     }
-    let engines = match Engines::open(app, context) {
-        Ok(engines) => engines,
-        Err(error) => {
-            errors.push(error);
-            return Vec::new();
-        }
-    };
-    let programs = match of_skills(skills, context) {
-        Ok(programs) => programs,
-        Err(error) => {
-            errors.push(error);
-            return Vec::new();
-        }
-    };
+    let programs = of_skills(skills, context).map_err(|error| errors.push(error));
+    let engines = Engines::open(app, context).map_err(|error| errors.push(error));
+    let (Ok(programs), Ok(engines)) = (programs, engines) else { return Vec::new() };
     let mut sources: Vec<BuiltSource> = Vec::new();
     let mut served = ServedApps::of_this_process();
     let mut owners = NamespaceOwners::new(&app.config.modules);

@@ -87,6 +87,10 @@ impl ActiveOverrides {
         if let Some(entry) = overloads.as_ref().and_then(Overloads::first) {
             return Some((overrides.disabled(&entry.tool)?, Some(entry.tool.name.dotted())));
         }
+        if snapshot.find(tool, |_| true).is_ok() {
+            // An exception of a disabled namespace.
+            return None;
+        }
         let is_of = |namespace: &str| {
             tool.strip_prefix(namespace).is_some_and(|rest| rest.starts_with(['.', ':', '_']))
         };
