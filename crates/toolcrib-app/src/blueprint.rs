@@ -21,7 +21,7 @@ use crate::sections::enrichments::EnrichmentsSection;
 use crate::sections::setup::Setup;
 use crate::sections::{
     agents, app, approvals, audit, capabilities, channels, enrichments, execution, generate, hooks, limits,
-    modules, runtime, search, serve, setup, shapes, skills,
+    modules, profiles, program_access, runtime, search, serve, setup, shapes, skills,
 };
 use crate::sources::{self, BuiltSource};
 use crate::{App, Error, Extensions, LaunchOptions, called_apps, protected_files, secrets};
@@ -129,8 +129,10 @@ impl Blueprint {
 
         let modules =
             modules::build(&config.modules, &resolved.module_configs, extensions, &context, &mut found);
+        program_access::warn(&app, &skills, &mut found.warnings);
         let policy = capabilities::policy(&app, (&modules, &skills), &mut found);
         let policy = serve::scope(policy, &app, &mut found);
+        let policy = profiles::limited(policy, &app, &mut found);
         let policy = approvals::rules(policy, &app, &mut found);
         let setup = setup::build(config, file, &modules, &mut found);
         let channels = channels::build(&app, &context, &modules, policy.as_ref(), &mut found);
@@ -224,7 +226,7 @@ fn context<'a>(
     AppContext {
         app,
         file: &app.file,
-        access: capabilities::access(app),
+        access: app.resolved.access.clone(),
         protected: &app.protected,
         memory: &app.memory,
         means: execution::means(&app.config),

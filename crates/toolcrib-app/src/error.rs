@@ -3,6 +3,10 @@
 use std::path::PathBuf;
 
 use toolcrib_exec::OperatorHints;
+use toolcrib_oauth::client::shell_quoted;
+use toolcrib_tasks::{ActiveOverrides, OverrideError};
+
+use crate::App;
 
 /// The advice to the operator in errors of calls, by the settings of an app file.
 pub const OPERATOR_HINTS: OperatorHints = OperatorHints {
@@ -77,5 +81,29 @@ fn starter_advice(error: &toolcrib_io::Error) -> &'static str {
     match error {
         toolcrib_io::Error::NotFound { .. } => "; `toolcrib init` writes a starter app",
         _ => "",
+    }
+}
+
+/// Returns what to tell an operator whose change of an override failed.
+pub fn override_failure(error: &OverrideError) -> String {
+    let advice = match error {
+        OverrideError::Unknown { near: None, .. } => "; `toolcrib tools` lists the tools and sources",
+        OverrideError::OfRuntime => "; a rule in `tools.capabilities.deny` denies one",
+        OverrideError::NotDisabled { .. } => "; `toolcrib why` says what decides",
+        _ => "",
+    };
+    format!("{error}{advice}")
+}
+
+impl App {
+    /// Returns the advice to an operator whose call of a tool is refused because the tool is disabled.
+    pub fn enable_hint(&self, tool: &str, overrides: &ActiveOverrides) -> Option<String> {
+        let (target, tool) = overrides.disabling(tool)?;
+        let file = shell_quoted(&self.file.name);
+        let (name, what) = match tool {
+            Some(tool) => (shell_quoted(&tool), "the tool"),
+            None => (target.id(), "it"),
+        };
+        Some(format!("{target} is disabled; `toolcrib enable {file} {name}` enables {what} again"))
     }
 }

@@ -1,4 +1,4 @@
-//! The settings of an app file that name files and extensions, with their variables filled in.
+//! The settings of an app file that several parts use, with their variables filled in.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,20 +7,24 @@ use serde_json::{Value, json};
 use toolcrib_document::Error as DocumentError;
 use toolcrib_model::Secret;
 use toolcrib_model::text::pointer_part;
+use toolcrib_policy::Access;
 use toolcrib_tasks::StoreLocation;
 use url::Url;
 
 use crate::file::environment::environment;
 use crate::file::{expansion, templates};
 use crate::sections::agents::BrainConfig;
+use crate::sections::capabilities;
 use crate::sections::output_schema::ResolvedOutputSchema;
 use crate::{AppConfig, AppFile};
 
-/// The settings of an app file that name files and extensions, with their variables filled in: once, right after the
-/// file is read, for everything that is checked, protected and built. A variable that is not set is an error of the
+/// The settings of an app file that several parts use, with their variables filled in: once, right after the file is
+/// read, for everything that is checked, protected and built. A variable that is not set is an error of the
 /// section, which reports it. Credentials of models and clients are filled in where they are used.
 #[derive(Clone, Debug)]
 pub(crate) struct ResolvedSettings {
+    /// `tools.capabilities.access`.
+    pub(crate) access: Result<Access, DocumentError>,
     /// The entries of `tools.registry`, in their order.
     pub(crate) registry: Vec<ResolvedEntry>,
     /// The entries of `tools.enrichments`, in their order.
@@ -100,6 +104,7 @@ impl ResolvedSettings {
             add_recordings(file, &agent.brain, format!("/agents/{position}/brain"), &mut recordings);
         }
         Self {
+            access: capabilities::access(&tools.capabilities, file),
             registry: registry
                 .map(|(at, entry)| ResolvedEntry::new(file, entry, format!("/tools/registry/{at}")))
                 .collect(),

@@ -73,6 +73,11 @@ pub struct AppConfig {
 }
 
 impl AppConfig {
+    /// Returns an agent with its place in the list; the first one if none is named.
+    pub fn agent(&self, id: Option<&str>) -> Option<(usize, &AgentConfig)> {
+        self.agents.iter().enumerate().find(|(_, agent)| id.is_none_or(|id| agent.id == id))
+    }
+
     /// Returns true for a pattern of namespaces that the tools of servers may have to which sessions of the app connect.
     pub fn may_be_of_session(&self, namespaces: &str) -> bool {
         let connects = self.modules.contains_key(toolcrib_loader_mcp::MODULE_ID);

@@ -6,15 +6,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
-use toolcrib_agent::app_pool::{AppAgent, AppApprover, CALL_APP, CallableApp};
+use toolcrib_agent::app_pool::{AppAgent, AppApprover, CallableApp};
 use toolcrib_agent::{Agent, AppPool};
 use toolcrib_app::sections::apps::CalledAppConfig;
 use toolcrib_app::{App, Blueprint, LaunchOptions};
-use toolcrib_model::Tool;
-use toolcrib_policy::Principal;
 use toolcrib_port::Approver;
 
-use crate::services::{AppServices, is_own};
 use crate::{Error, Runtime};
 
 /// The length of an app's description in the tool definition, in characters.
@@ -88,25 +85,5 @@ impl CallableApp for Called {
         if let Some(runtime) = self.runtime.get() {
             runtime.close().await;
         }
-    }
-}
-
-impl AppServices {
-    /// Says so where apps are named and no agent may call them.
-    pub(crate) fn uncalled_apps(&self) -> Option<String> {
-        let config = &self.app.config;
-        if config.tools.apps.is_empty() || config.agents.is_empty() {
-            return None;
-        }
-        let snapshot = self.snapshot();
-        let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
-        let tool: &Tool = tools().find(|tool| is_own(tool, &[CALL_APP]))?;
-        let may_call = |id: &str| self.executor.policy().is_visible(tool, Principal::new("").with_agent(id));
-        let is_callable = config.agents.iter().any(|agent| may_call(&agent.id));
-        (!is_callable).then(|| {
-            "`tools.apps` names apps, and no agent may call them; add `{module: context_builder, actions: [call_app]}` to \
-             `tools.capabilities.grant`"
-                .to_owned()
-        })
     }
 }

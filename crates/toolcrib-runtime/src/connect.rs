@@ -1,37 +1,22 @@
 //! The connection of the parts of an app.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use async_trait::async_trait;
 use toolcrib_app::sections::runtime::ScriptMode;
 use toolcrib_app::sections::search;
-use toolcrib_app::{Blueprint, BuiltSource, ServerProfiles};
+use toolcrib_app::{AgentSetups, AppParts, Blueprint, BuiltSource};
 use toolcrib_exec::Executor;
 use toolcrib_exec::audit::Audit;
-use toolcrib_exec::flow::SharedRates;
 use toolcrib_meta::Discovery;
 use toolcrib_port::Approver;
 use toolcrib_registry::ToolRegistry;
 use toolcrib_results::Results;
 use toolcrib_sdk::Module;
-use toolcrib_tasks::store::LazyStore;
 
 use crate::Error;
 use crate::agent::factory;
-use crate::agent::setup_cache::Setups;
 use crate::services::AppServices;
-
-/// The calls of exact rate limits in the store that several processes share.
-struct StoredRates(Arc<LazyStore>);
-
-#[async_trait]
-impl SharedRates for StoredRates {
-    async fn count(&self, id: &str, interval: Duration, tolerance: Duration) -> Result<Duration, String> {
-        let store = self.0.get().await.map_err(|error| error.to_string())?;
-        store.count_call(id, interval, tolerance).await.map_err(|error| error.to_string())
-    }
-}
+use crate::stored::StoredRates;
 
 /// Connects the parts of an app around the entrance to execution, which exists before anything that makes calls.
 pub(crate) fn connect(
@@ -73,14 +58,10 @@ pub(crate) fn connect(
         .with_search(app.config.tools.search.settings())
         .with_word_cache(search::words_folder());
     Ok(Arc::new(AppServices {
-        app,
+        parts: AppParts { app, loaders, skills, channels },
         options,
         executor: Arc::new(executor),
         discovery: Arc::new(discovery),
-        loaders,
-        skills,
-        channels,
-        setups: Setups::default(),
-        profiles: ServerProfiles::default(),
+        setups: AgentSetups::default(),
     }))
 }

@@ -28,24 +28,19 @@
 
 mod agent;
 mod call_app;
-mod channels;
 mod connect;
 mod error;
-mod result_archive;
 mod runtime;
 mod services;
 mod setup;
-mod skills;
-mod source_notes;
 mod source_reload;
 mod sources;
-mod strict;
+mod stored;
 mod tasks;
 
 #[cfg(test)]
 mod tests;
 
-pub use error::{Error, OverrideError};
+pub use error::Error;
 pub use runtime::Runtime;
-pub use source_notes::SourceNote;
 pub use source_reload::AppWatch;

@@ -2,77 +2,59 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::sections::channels::NamedChannel;
-use toolcrib_app::{App, CallerView, LaunchOptions, ServerProfiles};
+use toolcrib_agent::Agent;
+use toolcrib_agent::pool::SpawnedAgent;
+use toolcrib_app::sections::agents::{AgentConfig, DEFAULT_AGENT};
+use toolcrib_app::{AgentSetup, AgentSetups, AppParts, CallerView, ChosenModel, LaunchOptions};
 use toolcrib_exec::Executor;
 use toolcrib_meta::Discovery;
-use toolcrib_model::Tool;
-use toolcrib_modules::memory;
-use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
-use toolcrib_port::ToolLoader;
-use toolcrib_registry::Snapshot;
-use toolcrib_tasks::Skills;
+use toolcrib_policy::Principal;
+use toolcrib_port::CallContext;
 
-use crate::agent::setup_cache::Setups;
+use crate::Error;
 
 /// The shared services of a running app. Agents that are started by others use them too.
 pub(crate) struct AppServices {
-    pub(crate) app: App,
+    pub(crate) parts: AppParts,
     pub(crate) options: LaunchOptions,
     pub(crate) executor: Arc<Executor>,
     pub(crate) discovery: Arc<Discovery>,
-    /// The sources.
-    pub(crate) loaders: Vec<Arc<dyn ToolLoader>>,
-    /// The skills that agents can load.
-    pub(crate) skills: Arc<Skills>,
-    /// The channels of notifications in addition to the conversation.
-    pub(crate) channels: Vec<NamedChannel>,
-    pub(crate) setups: Setups,
-    pub(crate) profiles: ServerProfiles,
-}
-
-/// Returns true if a tool is one of the runtime's tools with one of these names.
-pub(crate) fn is_own(tool: &Tool, names: &[&str]) -> bool {
-    tool.name.namespace() == RUNTIME_NAMESPACE && names.contains(&tool.name.name())
+    pub(crate) setups: AgentSetups,
 }
 
 impl AppServices {
-    /// Returns the tools as they are now.
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        self.executor.registry().snapshot()
-    }
-
     /// Returns the tools that a caller may use now.
-    pub(crate) fn view<'a>(&self, principal: Principal<'a>) -> CallerView<'a> {
-        CallerView { snapshot: self.snapshot(), policy: Arc::clone(self.executor.policy()), principal }
+    pub(crate) fn view<'a>(&'a self, principal: Principal<'a>) -> CallerView<'a> {
+        let (snapshot, policy) = (self.executor.registry().snapshot(), Arc::clone(self.executor.policy()));
+        CallerView { parts: &self.parts, snapshot, policy, principal }
     }
 
-    /// Returns the memory of an agent that may use the module `memory`. Nothing if it cannot be read, which is logged:
-    /// an agent works without its memory too.
-    pub(crate) fn remembered(&self, view: &CallerView<'_>) -> Option<String> {
-        let Principal { session, agent, .. } = view.principal;
-        let may_remember = view.has(|tool| tool.name.namespace() == memory::ID);
-        may_remember.then(|| self.app.memory.snapshot(session, agent, None).unwrap_or_default())
+    /// See [`Runtime::agent_in`](crate::Runtime::agent_in).
+    pub(crate) fn agent_in(&self, id: Option<&str>, session: &str) -> Result<Arc<AgentSetup>, Error> {
+        let config = &self.parts.app.config;
+        let agent = config.agent(id);
+        if let (Some(id), None) = (id, agent) {
+            let known = config.agents.iter().map(|agent| agent.id.clone()).collect();
+            return Err(Error::UnknownAgent { id: id.to_owned(), known });
+        }
+        let id = agent.map_or(DEFAULT_AGENT, |(_, agent)| &agent.id);
+        Ok(self.setups.get(agent, &self.view(Principal::new(session).with_agent(id)))?)
     }
 
-    /// Asks the servers of models for their profiles, see
-    /// [`Runtime::ask_server_profiles`](crate::Runtime::ask_server_profiles).
-    pub(crate) async fn ask_server_profiles(&self) {
-        self.profiles.ask(&self.app, || self.setups.forget()).await;
+    /// See [`Runtime::model`](crate::Runtime::model).
+    pub(crate) fn model(&self, agent: &AgentSetup) -> Result<ChosenModel, Error> {
+        let unknown = || Error::UnknownAgent { id: agent.id.clone(), known: Vec::new() };
+        self.parts.app.model(agent)?.ok_or_else(unknown)
     }
 
-    /// Tools that are to be pinned and are not there.
-    pub(crate) fn not_pinned(&self, snapshot: &Snapshot) -> impl Iterator<Item = String> {
-        let config = &self.app.config;
-        let lists = [("runtime.pinned", &config.runtime.pinned), ("serve.pin", &config.serve.pin)];
-        let lists = lists.map(|(list, names)| (list.to_owned(), names)).into_iter();
-        let of_profiles = config.profiles.iter();
-        let of_profiles = of_profiles
-            .filter_map(|(name, profile)| Some((format!("profiles.{name}.pin"), profile.pin.as_ref()?)));
-        let pinned = lists.chain(of_profiles);
-        pinned
-            .flat_map(|(list, names)| names.iter().map(move |name| (list.clone(), name)))
-            .filter(|(_, spelling)| snapshot.find(spelling, |_| true).is_err())
-            .map(|(list, spelling)| format!("`{list}` names an unknown tool `{spelling}`"))
+    /// Returns an agent that makes its calls in this context, with its model.
+    pub(crate) fn spawned(
+        &self,
+        config: Option<(usize, &AgentConfig)>,
+        context: &CallContext,
+    ) -> Result<SpawnedAgent, Error> {
+        let setup = self.setups.make(config, &self.view(context.principal()))?;
+        let model = self.model(&setup)?.model;
+        Ok(SpawnedAgent { agent: Agent::new(setup.settings), model })
     }
 }

@@ -7,13 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use toolcrib_app::Blueprint;
 use toolcrib_app::sections::setup::{Setup, SetupCall};
 use toolcrib_exec::audit::Audit;
 use toolcrib_exec::{DenyAll, Executor};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError};
-use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolLoader};
+use toolcrib_port::{CallContext, Reject, RejectKind, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_results::Results;
 use toolcrib_sdk::SETUP_SESSION;
@@ -77,32 +76,5 @@ fn said(error: &ToolError) -> String {
     match &error.hint {
         Some(hint) => format!("{}; {hint}", error.message),
         None => error.message.clone(),
-    }
-}
-
-/// In the place of a module that could not be set up.
-pub(crate) struct NotSetUp {
-    id: String,
-    reject: Reject,
-}
-
-impl NotSetUp {
-    pub(crate) fn new(id: impl Into<String>, reject: Reject) -> Self {
-        Self { id: id.into(), reject }
-    }
-}
-
-#[async_trait]
-impl ToolLoader for NotSetUp {
-    fn source(&self) -> &str {
-        &self.reject.source
-    }
-
-    fn exclusive_namespace(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-
-    async fn load(&self) -> LoadOutcome {
-        LoadOutcome { tools: Vec::new(), rejected: vec![self.reject.clone()] }
     }
 }

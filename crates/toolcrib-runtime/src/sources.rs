@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use toolcrib_app::{BuiltSource, CheckedLoader};
+use toolcrib_app::{BuiltSource, CheckedLoader, UnavailableSource};
 use toolcrib_exec::Executor;
 use toolcrib_port::{Reject, ToolEngine, ToolLoader};
 use toolcrib_results::Secrets;
 use toolcrib_sdk::Module;
-
-use crate::setup::NotSetUp;
 
 /// Adds the tools of the runtime, the modules and the sources. Returns the files to watch, each with the name of its
 /// source. A module that could not be set up has no tools.
@@ -42,7 +40,7 @@ async fn add_modules(
     for module in modules {
         if let Some(reject) = not_set_up.remove(module.id()) {
             module.close().await;
-            add(executor, Arc::new(NotSetUp::new(module.id(), reject)), None);
+            add(executor, Arc::new(UnavailableSource::new(Some(module.id().to_owned()), reject)), None);
             continue;
         }
         let module = Arc::new(module);

@@ -62,7 +62,7 @@ pub use clock::{Clock, SystemClock};
 pub use error::Error;
 pub use notifications::Notifications;
 pub use operator_request::OperatorRequest;
-pub use overrides::OverrideStore;
+pub use overrides::{ActiveOverrides, OverrideError};
 pub use owner::WithOwner;
 pub use schedule::{Scheduler, Schedules};
 pub use scripts::Scripts;

@@ -19,8 +19,9 @@ pub(super) const UNSAFE_FILES: &[&str] = &["crates/toolcrib-io/src/files/mapped.
 /// The most source files at the root of a crate. More are grouped in folders.
 pub(super) const MAX_ROOT_FILES: usize = 15;
 
-/// Folders whose source files together stay below a number of lines.
-pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 880)];
+/// Folders whose source files together, without tests, stay below a number of lines.
+pub(super) const SMALL_FOLDERS: &[(&str, usize)] =
+    &[("crates/toolcrib-port/", 880), ("crates/toolcrib-runtime/", 1_500)];
 
 /// The crate that is for tests only: nothing that ships may use it.
 pub(super) const TESTKIT: &str = "toolcrib-testkit";

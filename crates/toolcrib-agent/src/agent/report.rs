@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use toolcrib_schema::Repair;
 
-use toolcrib_model::Amount;
+use toolcrib_model::{Amount, ErrorKind, ToolError};
 
 use super::limits::Limit;
 use super::limits::STOP_AFTER_REPEATS;
@@ -60,6 +60,31 @@ pub struct RunReport {
     /// The number of compactions of the conversation.
     #[serde(skip_serializing_if = "is_none")]
     pub compactions: u32,
+}
+
+impl RunReport {
+    /// Returns the answer of a run that completed: its output if it has one, else its text.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why there is no whole answer, for the caller of the run.
+    pub fn into_answer(self) -> Result<String, ToolError> {
+        let (kind, message) = match &self.outcome {
+            Outcome::Completed => return Ok(self.output.map_or(self.text, |output| output.to_string())),
+            Outcome::LimitReached { limit } => {
+                let limit = serde_json::json!(limit);
+                let message = format!("the agent reached its limit ({limit}) before it answered");
+                (ErrorKind::LimitReached, message)
+            }
+            Outcome::Failed { error } => (ErrorKind::ToolFailed, error.to_string()),
+            outcome => {
+                let why = outcome.explanation().unwrap_or_default();
+                let said = if self.text.is_empty() { why } else { format!("{why}; it said: {}", self.text) };
+                (ErrorKind::ToolFailed, said)
+            }
+        };
+        Err(ToolError::new(kind, message))
+    }
 }
 
 /// The amount that the runs below a run spent.

@@ -8,9 +8,10 @@ mod models;
 mod scripts;
 mod server_profiles;
 mod setup;
+mod setups;
 mod surface;
 
-pub use caller_view::CallerView;
-pub use server_profiles::ServerProfiles;
-pub use setup::{AgentSetup, ChosenModel, PromptTexts};
+pub use caller_view::{AppParts, CallerView, SourceNote};
+pub use setup::{AgentSetup, ChosenModel};
+pub use setups::AgentSetups;
 pub use surface::Surface;

@@ -18,7 +18,7 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// The profiles that the servers of models reported.
 #[derive(Default)]
-pub struct ServerProfiles {
+pub(super) struct ServerProfiles {
     asked: OnceCell<()>,
     /// By the ids of the agents, and the positions of their models.
     known: Mutex<BTreeMap<(String, usize), ServerProfile>>,
@@ -26,14 +26,14 @@ pub struct ServerProfiles {
 
 impl ServerProfiles {
     /// Returns the context window of an agent's model as known so far, in tokens.
-    pub fn context_window(&self, agent: &AgentConfig) -> u32 {
+    pub(super) fn context_window(&self, agent: &AgentConfig) -> u32 {
         let set = agent.brain.context_window.map(NonZeroU32::get);
         set.or_else(|| self.of(agent, 0).context_window)
             .unwrap_or_else(|| agent.brain.provider.default_context_window())
     }
 
     /// Returns the agent with the capabilities of its models that the app file does not set, as known so far.
-    pub fn completed(&self, agent: &AgentConfig) -> AgentConfig {
+    pub(super) fn completed(&self, agent: &AgentConfig) -> AgentConfig {
         let mut agent = agent.clone();
         for number in 0..=agent.brain.fallback.len() {
             let profile = self.of(&agent, number);
@@ -50,7 +50,7 @@ impl ServerProfiles {
     }
 
     /// Asks the servers of the models, once, and tells when that is over.
-    pub async fn ask(&self, app: &App, over: impl FnOnce()) {
+    pub(super) async fn ask(&self, app: &App, over: impl FnOnce()) {
         let ask = async {
             let end = Instant::now() + MAX_WAIT;
             let mut running = Vec::new();

@@ -9,6 +9,7 @@ use toolcrib_agent::recorded::{MAX_RECORDING_BYTES, RecordedModel};
 use toolcrib_agent::{AgentSettings, ChatModel};
 use toolcrib_io::files::read_bounded;
 use toolcrib_modules::memory;
+use toolcrib_policy::Overrides;
 use toolcrib_prompt::system_prompt::{CallStyle, MAX_USER_PROMPT_CHARS, RenderedPrompt};
 use toolcrib_prompt::text_calls::ToolNames;
 use toolcrib_prompt::{Injection, OfferedTool, Plan, Role, SystemPrompt, WireNames};
@@ -16,9 +17,9 @@ use toolcrib_prompt::{Injection, OfferedTool, Plan, Role, SystemPrompt, WireName
 use super::caller_view::CallerView;
 use super::server_profiles::ServerProfiles;
 use super::{injection, scripts};
+use crate::Error;
 use crate::sections::agents::{AgentConfig, DEFAULT_AGENT};
 use crate::sections::runtime::run_limits;
-use crate::{App, Error};
 
 /// The setup of one agent: the context that it works in.
 pub struct AgentSetup {
@@ -41,23 +42,10 @@ pub struct AgentSetup {
     /// The system prompt for those of its models that write their calls as text.
     text_prompt: Option<String>,
     /// The memory of the agent at the time of the setup.
-    pub remembered: Option<String>,
+    pub(super) remembered: Option<String>,
+    /// The overrides at that time.
+    pub(super) overrides: Arc<Overrides>,
     pub(super) config: Option<(usize, AgentConfig)>,
-}
-
-/// The texts in the system prompt of an agent that depend on its app.
-#[derive(Default)]
-pub struct PromptTexts {
-    /// The memory of the agent, if it has any.
-    pub remembered: Option<String>,
-    /// The agents that it can start, each with its purpose.
-    pub agents: Vec<(String, String)>,
-    /// The skills that it can load, each with its purpose.
-    pub skills: Vec<(String, String)>,
-    /// The channels that it can send to, each with its readers.
-    pub channels: Vec<(String, String)>,
-    /// The usage notes of its sources.
-    pub sources: Vec<(String, String)>,
 }
 
 /// The model that an agent thinks with.
@@ -70,15 +58,15 @@ pub struct ChosenModel {
 
 impl AgentSetup {
     /// Returns the setup of an agent of an app, with its place in the app file. Without one, it is the default agent.
-    pub fn new(
-        app: &App,
+    pub(super) fn new(
         config: Option<(usize, &AgentConfig)>,
         profiles: &ServerProfiles,
         view: &CallerView<'_>,
-        texts: PromptTexts,
     ) -> Result<Self, Error> {
         let wrong = |error: String| Error::Part { part: "the plan".into(), message: error };
-        let PromptTexts { remembered, agents, skills, channels, sources } = texts;
+        let app = &view.parts.app;
+        // Before the decision, so that overrides that change meanwhile make it outdated.
+        let (overrides, remembered) = (view.policy.overrides(), view.remembered());
         let agent = config.map(|(_, agent)| profiles.completed(agent));
         let agent = agent.as_ref();
         let (id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
@@ -93,10 +81,10 @@ impl AgentSetup {
             .with_memory(remembered.as_deref().unwrap_or_default())
             .with_memory_instructions(&instructions)
             .with_agent(id, role)
-            .with_agents(agents)
-            .with_skills(skills)
-            .with_channels(channels)
-            .with_source_notes(sources)
+            .with_agents(view.agents())
+            .with_skills(view.skills().map(|skill| (format!("/{}", skill.name), skill.about())))
+            .with_channels(view.channels())
+            .with_source_notes(view.usage_notes())
             .with_user_prompt(agent.map_or("", |agent| &agent.system_prompt));
         let system_prompt = prompt.render();
         let in_style = |style| {
@@ -127,6 +115,7 @@ impl AgentSetup {
             settings,
             text_prompt,
             remembered,
+            overrides,
             config: config.map(|(position, _)| position).zip(agent.cloned()),
         })
     }

@@ -4,9 +4,9 @@ use toolcrib_prompt::{Injection, InjectionMode, InjectionSettings, Plan, WireNam
 
 use super::caller_view::CallerView;
 use super::scripts;
+use crate::Error;
 use crate::sections::runtime::ScriptMode;
 use crate::sections::serve::SurfaceMode;
-use crate::{AppConfig, Error};
 
 /// The tools of one generation that a client of the server is listed.
 #[derive(Clone, Debug)]
@@ -21,7 +21,8 @@ pub struct Surface {
 
 impl Surface {
     /// Decides the surface of a client. Without a mode, that of its profile or of the app applies.
-    pub fn new(config: &AppConfig, mode: Option<SurfaceMode>, view: &CallerView<'_>) -> Result<Self, Error> {
+    pub fn new(mode: Option<SurfaceMode>, view: &CallerView<'_>) -> Result<Self, Error> {
+        let config = &view.parts.app.config;
         let profile = view.policy.profile_of(view.principal.session);
         let profile = profile.and_then(|name| config.profiles.get(name));
         let mode = mode.or(profile.and_then(|profile| profile.surface)).unwrap_or(config.serve.surface);

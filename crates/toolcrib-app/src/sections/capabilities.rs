@@ -2,15 +2,18 @@
 
 use serde_json::Value;
 use toolcrib_document::{Error, nearest};
-use toolcrib_policy::{Access, Decision, Policy, RUNTIME_NAMESPACE, RuleLocations, SettingLocation};
+use toolcrib_model::Tool;
+use toolcrib_policy::{
+    Access, Capabilities, Decision, Policy, RUNTIME_NAMESPACE, Rule, RuleLocations, SettingLocation,
+};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::Skills;
 
-use crate::App;
 use crate::file::former_names;
 use crate::findings::Findings;
+use crate::sections::skills;
 use crate::sections::values::{is_literal, unknown};
-use crate::sections::{program_access, skills};
+use crate::{App, AppConfig, AppFile};
 
 /// The list of rules that grant.
 const GRANT: &str = "grant";
@@ -50,11 +53,11 @@ pub fn reason(decision: &Decision) -> &'static str {
 }
 
 /// Returns the access of modules.
-pub(crate) fn access(app: &App) -> Result<Access, Error> {
+pub(crate) fn access(capabilities: &Capabilities, file: &AppFile) -> Result<Access, Error> {
     let location = locations().capabilities.key("access");
-    let rules = app.config.tools.capabilities.access.as_ref();
+    let rules = capabilities.access.as_ref();
     let access = rules.map(|rules| Access::at(&location, rules)).transpose().map(Option::unwrap_or_default);
-    access.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string()))
+    access.map_err(|error| file.error_at(error.place().pointer(), error.to_string()))
 }
 
 /// Builds and checks the rules of an app, without those for the clients of the server.
@@ -63,7 +66,6 @@ pub(crate) fn policy(
     (modules, skills): (&[Module], &Skills),
     found: &mut Findings,
 ) -> Option<Policy> {
-    program_access::warn(app, skills, &mut found.warnings);
     check_names(app, (modules, skills), found);
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
     let rules = Policy::at(&locations(), &app.config.tools.capabilities, constraints);
@@ -139,4 +141,30 @@ pub(crate) fn check_agent(app: &App, place: &str, named: Option<&str>, errors: &
     if let Some(name) = named.filter(|name| is_literal(name) && !known.contains(name)) {
         errors.push(app.file.error_at(place, unknown("agent", name, &known)));
     }
+}
+
+/// Returns warnings about rules that match no tool. Rules that may be about tools which single sessions add are left out.
+pub(crate) fn unused<'a>(
+    config: &'a AppConfig,
+    policy: &'a Policy,
+    tools: &'a [&'a Tool],
+) -> impl Iterator<Item = String> + 'a {
+    let later = rules_of_sessions(config);
+    let unused = policy.unused_rules(tools.iter().copied());
+    let unused = unused.filter(move |rule| !later.iter().any(|later| later == rule));
+    unused.map(|rule| format!("`{rule}` matches no tool"))
+}
+
+/// Returns the places of the rules that may be about tools which single sessions add.
+fn rules_of_sessions(config: &AppConfig) -> Vec<String> {
+    let Capabilities { grant, approve, deny, .. } = &config.tools.capabilities;
+    let lists = [(GRANT, grant), ("approve", approve), ("deny", deny)];
+    let location = locations().capabilities;
+    let rules = lists.into_iter().flat_map(|(list, rules)| {
+        let list = location.key(list);
+        rules.iter().enumerate().map(move |(at, rule)| (list.at(at).to_string(), rule))
+    });
+    let is_later =
+        |rule: &Rule| rule.module.as_deref().is_some_and(|module| config.may_be_of_session(module));
+    rules.filter(|(_, rule)| is_later(rule)).map(|(place, _)| place).collect()
 }

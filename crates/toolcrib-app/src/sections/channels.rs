@@ -14,6 +14,7 @@ use toolcrib_model::name::NAMESPACE_SEPARATOR;
 use toolcrib_model::text::pointer_part;
 use toolcrib_model::{JsonObject, QualifiedName, Secret, Tool};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
+use toolcrib_registry::Snapshot;
 use toolcrib_sdk::Module;
 use toolcrib_tasks::channels::{
     FileChannel, MIN_FILE_BYTES, SEND_MESSAGE, Terminal, TerminalChannel, ToolChannel, WebhookChannel,
@@ -103,6 +104,17 @@ pub(crate) fn build(
     }
     found.warnings.extend(policy.and_then(|policy| unreachable(&app.config, policy)));
     channels
+}
+
+/// Returns warnings about channels by tools that are not there.
+pub(crate) fn unused<'a>(
+    channels: &'a [NamedChannel],
+    snapshot: &'a Snapshot,
+) -> impl Iterator<Item = String> + 'a {
+    channels.iter().filter_map(|NamedChannel { name, tool, .. }| {
+        let tool = tool.as_deref().filter(|tool| snapshot.find(tool, |_| true).is_err())?;
+        Some(format!("the channel `{name}` sends by `{tool}`, an unknown tool"))
+    })
 }
 
 /// Returns an error where a channel calls an action that its module does not have.

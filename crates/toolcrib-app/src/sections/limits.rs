@@ -15,13 +15,14 @@ use toolcrib_model::QualifiedName;
 use toolcrib_model::name::NAMESPACE_SEPARATOR;
 use toolcrib_model::text::pointer_part;
 use toolcrib_port::ToolLoader as _;
+use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::Snapshot;
-use toolcrib_results::{MAX_RESULT_TOKENS, MIN_RESULT_TOKENS};
+use toolcrib_results::{MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, ResultLimits, Results, TokenCounter};
 use toolcrib_sdk::Module;
 
-use crate::AppFile;
 use crate::findings::Findings;
 use crate::sections::module_entry::ModuleConfig;
+use crate::{App, AppFile};
 
 /// `tools.limits`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -141,8 +142,29 @@ fn check(
     }
 }
 
+impl App {
+    /// Returns an empty store of results, with the limits of this app.
+    pub fn results(&self) -> Results {
+        let section = &self.config.tools.limits;
+        let mut limits = ResultLimits::default();
+        limits.tokens = section.result_tokens.map_or(limits.tokens, NonZeroU32::get);
+        limits.compact = section.compact_results;
+        // The models of clients are not known, and their tables are not far from this one.
+        let model = self.config.agents.first().map_or("", |agent| agent.brain.model.as_str());
+        let tokenizer = match Tokenizer::of_model(model) {
+            Tokenizer::Estimate => Tokenizer::O200k,
+            table => table,
+        };
+        let counter = TokenCounter::new(move |text| tokenizer.count(text));
+        Results::new(limits).with_counter(counter).with_secrets(self.secrets().clone())
+    }
+}
+
 /// Returns the tools that limits name and nothing has. Limits name original tools, since they are those of a source.
-pub fn unused<'a>(limits: &'a LimitsSection, snapshot: &'a Snapshot) -> impl Iterator<Item = String> + 'a {
+pub(crate) fn unused<'a>(
+    limits: &'a LimitsSection,
+    snapshot: &'a Snapshot,
+) -> impl Iterator<Item = String> + 'a {
     let named = limits.tools.keys();
     let is_unused = |name: &&String| snapshot.unshaped().find(name, |_| true).is_err();
     named

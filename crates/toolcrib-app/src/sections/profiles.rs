@@ -12,7 +12,9 @@ use toolcrib_policy::{
 
 use crate::App;
 use crate::file::former_names;
+use crate::findings::Findings;
 use crate::sections::capabilities;
+use crate::sections::serve::SERVED_SESSIONS;
 use crate::sections::serve::surface::SurfaceMode;
 use crate::sections::values::{check_name, present, unknown};
 
@@ -68,21 +70,35 @@ pub struct ProfilePolicy {
     pub deny: Vec<Rule>,
 }
 
-/// Checks the profiles, and returns their rules by name. If the app is served with a profile, it must be one of them.
-pub(crate) fn build(app: &App, errors: &mut Vec<DocumentError>) -> Vec<(String, ProfileRules)> {
-    let (profiles, file) = (&app.config.profiles, &app.file);
-    check(app, errors);
-    if let Some(message) = app.served_profile.as_deref().and_then(|name| unknown_profile(name, profiles)) {
-        errors.push(file.error_at(&format!("/{PROFILES}"), message));
+/// Checks the profiles, and returns the policy with their rules. If the app is served with a profile, it must be one of
+/// them.
+pub(crate) fn limited(policy: Option<Policy>, app: &App, found: &mut Findings) -> Option<Policy> {
+    check_used(app, &mut found.errors);
+    check(app, &mut found.errors);
+    let mut policy = policy.map(|policy| policy.with_profiles_in(SERVED_SESSIONS));
+    for (name, profile) in &app.config.profiles {
+        let rules = profile.rules(name);
+        let rules = rules.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string()));
+        policy = policy.zip(found.built(rules)).map(|(policy, rules)| policy.with_profile(name, rules));
     }
-    let mut built = Vec::with_capacity(profiles.len());
-    for (name, profile) in profiles {
-        match profile.rules(name) {
-            Ok(rules) => built.push((name.clone(), rules)),
-            Err(error) => errors.push(file.error_at(error.place().pointer(), error.to_string())),
+    let served = app.served_profile.iter();
+    Some(served.fold(policy?, |policy, profile| policy.with_profile_of(SERVED_SESSIONS, profile)))
+}
+
+/// Checks that the profiles exist by which the app is served and its clients are limited.
+fn check_used(app: &App, errors: &mut Vec<DocumentError>) {
+    let serve = &app.config.serve;
+    let tokens = serve.tokens.iter().enumerate();
+    let tokens = tokens.map(|(at, token)| (format!("/serve/tokens/{at}/profile"), token.profile.as_deref()));
+    let clients = serve.oauth.iter().flat_map(|oauth| &oauth.clients).enumerate();
+    let clients =
+        clients.map(|(at, client)| (format!("/serve/oauth/clients/{at}/profile"), client.profile.as_deref()));
+    let served = [(format!("/{PROFILES}"), app.served_profile.as_deref())];
+    for (place, profile) in tokens.chain(clients).chain(served) {
+        if let Some(message) = profile.and_then(|name| unknown_profile(name, &app.config.profiles)) {
+            errors.push(app.file.error_at(&place, message));
         }
     }
-    built
 }
 
 /// Returns the message about a profile that does not exist; `None` for one that does.

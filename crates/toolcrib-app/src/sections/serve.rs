@@ -17,7 +17,6 @@ pub use self::oauth::{OAuthClient, OAuthConfig, ServedOAuth};
 pub use self::surface::SurfaceMode;
 use crate::file::expansion;
 use crate::findings::Findings;
-use crate::sections::profiles::{self, unknown_profile};
 use crate::sections::runtime::ScriptMode;
 use crate::sections::values::present;
 use crate::{App, AppFile, Error};
@@ -230,14 +229,9 @@ pub(crate) fn too_short(what: &str, token: &str) -> Option<String> {
 /// Checks the section beyond its types, and returns the policy with what the app leaves its clients.
 pub(crate) fn scope(policy: Option<Policy>, app: &App, found: &mut Findings) -> Option<Policy> {
     let (section, file) = (&app.config.serve, &app.file);
+    let policy = policy.and_then(|policy| found.built(scoped(policy, section, file)));
     check(section, file, &mut found.errors);
-    check_profiles(section, app, &mut found.errors);
-    let profiles = profiles::build(app, &mut found.errors);
-    let policy = found.built(scoped(policy?, section, file))?;
-    let policy = policy.with_profiles_in(SERVED_SESSIONS);
-    let policy = profiles.into_iter().fold(policy, |policy, (name, rules)| policy.with_profile(&name, rules));
-    let served = app.served_profile.iter();
-    Some(served.fold(policy, |policy, profile| policy.with_profile_of(SERVED_SESSIONS, profile)))
+    policy
 }
 
 /// Returns the policy with what the app leaves its clients. A client that the app does not name is left nothing: what
@@ -281,19 +275,6 @@ impl TokenConfig {
     fn scope(&self) -> Scope {
         let (namespaces, max_risk_level) = (self.namespaces.clone(), self.max_risk_level);
         Scope { namespaces, max_risk_level, ..Scope::default() }
-    }
-}
-
-/// Checks that the profiles of clients exist.
-fn check_profiles(section: &ServeSection, app: &App, errors: &mut Vec<DocumentError>) {
-    let tokens = section.tokens.iter().enumerate();
-    let tokens = tokens.map(|(position, token)| ("tokens", position, token.profile.as_deref()));
-    let clients = section.oauth.iter().flat_map(|oauth| &oauth.clients).enumerate();
-    let clients = clients.map(|(position, client)| ("oauth/clients", position, client.profile.as_deref()));
-    for (list, position, profile) in tokens.chain(clients) {
-        if let Some(message) = profile.and_then(|name| unknown_profile(name, &app.config.profiles)) {
-            errors.push(app.file.error_at(&format!("/serve/{list}/{position}/profile"), message));
-        }
     }
 }
 

@@ -7,13 +7,15 @@ use serde::Deserialize;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_io::process::SandboxSettings;
 use toolcrib_loader_file::exec::MANIFEST;
+use toolcrib_policy::Principal;
+use toolcrib_registry::Snapshot;
 use toolcrib_tasks::Skills;
-use toolcrib_tasks::skills::SkillFolder;
+use toolcrib_tasks::skills::{Skill, SkillFolder};
 
-use crate::AppFile;
 use crate::findings::Findings;
 use crate::sections::agents::AgentConfig;
 use crate::sections::values::unknown;
+use crate::{AppConfig, AppFile};
 
 /// The folder that is looked into where the app file names none.
 const DEFAULT_FOLDER: &str = "skills";
@@ -107,4 +109,25 @@ fn check(
 /// Returns the namespaces of programs that come with skills.
 pub(crate) fn namespaces(skills: &Skills) -> impl Iterator<Item = &str> {
     skills.iter().filter(|skill| skill.holds(MANIFEST)).map(|skill| skill.name.as_str())
+}
+
+/// Returns warnings about the tools that skills list and that are not there.
+pub(crate) fn unused<'a>(skills: &'a Skills, snapshot: &'a Snapshot) -> impl Iterator<Item = String> + 'a {
+    skills.iter().flat_map(move |skill| {
+        // A name in another program's spelling is not a tool of Toolcrib.
+        let ours = skill.allowed_tools.iter().filter(|tool| tool.contains('.') && !tool.contains(['*', '(']));
+        ours.filter(|tool| snapshot.find(tool, |_| true).is_err())
+            .map(|tool| format!("the skill `{}` lists `{tool}`, an unknown tool", skill.name))
+    })
+}
+
+/// Returns true if a caller may use a skill: an agent whose `capabilities` list skills may use only those, and only if
+/// each agent on whose behalf it works may use them.
+pub(crate) fn may_use(config: &AppConfig, principal: Principal<'_>, skill: &Skill) -> bool {
+    let is_left = |id: &str| {
+        let left = config.agent(Some(id)).and_then(|(_, agent)| agent.capabilities.as_ref());
+        left.is_none_or(|left| left.iter().any(|name| name.trim_start_matches('/') == skill.name))
+    };
+    let above = principal.on_behalf_of.iter().map(AsRef::as_ref);
+    above.chain(principal.agent).all(is_left)
 }

@@ -26,6 +26,7 @@ pub use self::load_observer::LoadObserver;
 use self::namespaces::NamespaceOwners;
 use self::not_opened::NotOpened;
 pub use self::single_source::SourceRequest;
+pub use self::unavailable_source::UnavailableSource;
 use self::unavailable_source::unusable;
 use crate::extensions::entry::{AppContext, EntryContext};
 use crate::file::former_names;
@@ -82,20 +83,9 @@ pub(crate) fn open_all(
     if !errors.is_empty() {
         return Vec::new();
     }
-    let engines = match Engines::open(app, context) {
-        Ok(engines) => engines,
-        Err(error) => {
-            errors.push(error);
-            return Vec::new();
-        }
-    };
-    let programs = match of_skills(skills, context) {
-        Ok(programs) => programs,
-        Err(error) => {
-            errors.push(error);
-            return Vec::new();
-        }
-    };
+    let programs = of_skills(skills, context).map_err(|error| errors.push(error));
+    let engines = Engines::open(app, context).map_err(|error| errors.push(error));
+    let (Ok(programs), Ok(engines)) = (programs, engines) else { return Vec::new() };
     let mut sources: Vec<BuiltSource> = Vec::new();
     let mut served = ServedApps::of_this_process();
     let mut owners = NamespaceOwners::new(&app.config.modules);

@@ -5,21 +5,27 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use toolcrib_document::{Error as DocumentError, path_of};
-use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use toolcrib_sdk::Source;
 
 use super::BuiltSource;
 use crate::AppFile;
 
-/// A source that names a variable which is not set: no tools, and a reject that says why.
-struct Unusable {
-    source: String,
+/// In the place of a source that cannot be used: no tools, and a reject that says why.
+pub struct UnavailableSource {
     namespace: Option<String>,
-    reason: String,
+    reject: Reject,
 }
 
-/// Makes a source without tools of an entry that cannot be read, for this reason. Its namespace stays its own, so that no
-/// other source acts under what is granted to it.
+impl UnavailableSource {
+    /// Creates the source of a reject. Its namespace stays its own, so that no other source acts under what is granted to
+    /// it.
+    pub fn new(namespace: Option<String>, reject: Reject) -> Self {
+        Self { namespace, reject }
+    }
+}
+
+/// Makes a source without tools of an entry that cannot be read, for this reason.
 pub(super) fn unusable(file: &AppFile, entry: &Value, pointer: &str, error: DocumentError) -> BuiltSource {
     let text = |key: &str| {
         entry
@@ -35,15 +41,15 @@ pub(super) fn unusable(file: &AppFile, entry: &Value, pointer: &str, error: Docu
     // Any file may hold tools of a namespace that others have, too.
     let namespace = namespace.filter(|_| !["file", "inline"].contains(&kind));
     let reason = file.readable(error, pointer).at(&file.name);
-    let loader = Unusable { source: format!("{kind} {label}"), namespace, reason: reason.clone() };
-    let source = Source::new(Arc::new(loader)).local();
+    let reject = Reject::source(format!("{kind} {label}"), RejectKind::Unavailable, &reason);
+    let source = Source::new(Arc::new(UnavailableSource::new(namespace, reject))).local();
     BuiltSource { unusable: Some(reason), ..BuiltSource::new(source) }
 }
 
 #[async_trait]
-impl ToolLoader for Unusable {
+impl ToolLoader for UnavailableSource {
     fn source(&self) -> &str {
-        &self.source
+        &self.reject.source
     }
 
     fn exclusive_namespace(&self) -> Option<&str> {
@@ -51,6 +57,6 @@ impl ToolLoader for Unusable {
     }
 
     async fn load(&self) -> LoadOutcome {
-        LoadOutcome::failed(&self.source, RejectKind::Unavailable, &self.reason)
+        LoadOutcome { tools: Vec::new(), rejected: vec![self.reject.clone()] }
     }
 }

@@ -39,7 +39,8 @@ pub(crate) async fn run(arguments: &Call, extensions: &Extensions, json: bool) -
     // A disabled tool is as if it were not there.
     let is_refused = |error: &ToolError| matches!(error.kind, ErrorKind::Denied | ErrorKind::UnknownTool);
     let is_refused = result.error.as_ref().is_some_and(is_refused);
-    let enabling = is_refused.then(|| runtime.enable_hint(&arguments.name)).flatten();
+    let enabling =
+        is_refused.then(|| runtime.app().enable_hint(&arguments.name, runtime.overrides())).flatten();
     let rejected = runtime.snapshot().rejected().to_vec();
     crate::app_start::tell_missing_records(&runtime);
     runtime.close().await;

@@ -1,9 +1,10 @@
 //! `toolcrib enable` and `toolcrib disable`.
 
 use serde_json::json;
-use toolcrib_app::Extensions;
+use toolcrib_app::{Extensions, override_failure};
 use toolcrib_policy::OverrideTarget;
-use toolcrib_runtime::{OverrideError, Runtime};
+use toolcrib_runtime::Runtime;
+use toolcrib_tasks::OverrideError;
 
 use crate::app_start::look;
 use crate::arguments::OverrideArguments;
@@ -19,8 +20,8 @@ pub(crate) async fn change(
 ) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app, extensions).await?;
     let changed = match require_store(&runtime) {
-        Ok(()) if enables => runtime.enable(&arguments.target).await.map_err(Failure::from),
-        Ok(()) => runtime.disable(&arguments.target).await.map_err(Failure::from),
+        Ok(()) if enables => runtime.overrides().enable(&arguments.target).await.map_err(Failure::from),
+        Ok(()) => runtime.overrides().disable(&arguments.target).await.map_err(Failure::from),
         Err(failure) => Err(failure),
     };
     runtime.close().await;
@@ -39,10 +40,7 @@ fn say(target: &OverrideTarget, is_enabled: bool, json: bool) -> Exit {
 
 impl From<OverrideError> for Failure {
     fn from(error: OverrideError) -> Self {
-        match error {
-            OverrideError::Store(error) => error.into(),
-            error => Self::bad_input(error.to_string()),
-        }
+        Self::bad_input(override_failure(&error))
     }
 }
 

@@ -129,7 +129,7 @@ async fn selected(runtime: &Runtime, name: Option<&str>) -> Result<(), Failure> 
     if let Some(message) = name.and_then(|name| unknown_profile(name, &runtime.app().config.profiles)) {
         return Err(Failure::bad_input(message));
     }
-    Ok(runtime.use_profile(name).await?)
+    Ok(runtime.overrides().use_profile(name).await?)
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ mod rfc3339;
 mod sink;
 mod span;
 mod spool;
+mod spool_sender;
 
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,7 @@ pub use record::{HookRecord, Outcome, Record, SCHEMA_VERSION};
 pub use sink::{AuditSink, MemorySink};
 pub use span::{TraceSource, span};
 pub use spool::{SpoolReader, SpooledRecord};
+pub use spool_sender::{SpoolDestination, SpoolSender};
 
 use argument_digest::DigestKey;
 use sink::ObservedSink;

@@ -56,6 +56,18 @@ impl Overrides {
             .find(|target| self.targets.get(target) == Some(&false))
     }
 
+    /// Returns true if all tools of a source are disabled with it. The namespace is the one that only this source may use.
+    pub fn disables_source(&self, source: &str, namespace: Option<&str>) -> bool {
+        let is_off = |target: OverrideTarget| self.targets.get(&target) == Some(&false);
+        let is_own = |tool: &str| tool.split_once('.').is_some_and(|(of_tool, _)| Some(of_tool) == namespace);
+        let is_exception = |(target, is_enabled): (&OverrideTarget, &bool)| {
+            *is_enabled && matches!(target, OverrideTarget::Tool(tool) if is_own(tool))
+        };
+        (is_off(OverrideTarget::Source(source.to_owned()))
+            || namespace.is_some_and(|name| is_off(OverrideTarget::Namespace(name.to_owned()))))
+            && !self.targets.iter().any(is_exception)
+    }
+
     /// Returns the denial of a tool that is disabled.
     pub(crate) fn denial(&self, tool: &Tool) -> Option<Decision> {
         let target = self.disabled(tool)?;

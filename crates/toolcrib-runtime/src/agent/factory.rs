@@ -4,14 +4,14 @@ use std::sync::{Arc, Weak};
 
 use toolcrib_agent::pool::{AgentFactory, SpawnedAgent};
 use toolcrib_agent::{Agent, AgentPool};
+use toolcrib_app::AppConfig;
 use toolcrib_app::sections::agents::AgentConfig;
-use toolcrib_app::{AppConfig, CallerView};
 use toolcrib_model::QualifiedName;
 use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
 use toolcrib_port::CallContext;
 
 use crate::Error;
-use crate::services::{AppServices, is_own};
+use crate::services::AppServices;
 
 /// Makes the agents of an app while it runs.
 struct AppAgentFactory {
@@ -21,10 +21,11 @@ struct AppAgentFactory {
 
 /// Returns a pool for the coordinators of an app; `None` if there is no coordinator, or no agent to start.
 pub(crate) fn pool(services: &Arc<AppServices>) -> Option<AgentPool> {
-    if !has_pool(&services.app.config) {
+    let config = &services.parts.app.config;
+    if !has_pool(config) {
         return None;
     }
-    let ids = services.app.config.agents.iter().map(|agent| agent.id.clone()).collect();
+    let ids = config.agents.iter().map(|agent| agent.id.clone()).collect();
     Some(AgentPool::new(Arc::new(AppAgentFactory { ids, services: Arc::downgrade(services) })))
 }
 
@@ -55,30 +56,10 @@ impl AgentFactory for AppAgentFactory {
 
     fn make(&self, id: &str, context: &CallContext) -> Result<SpawnedAgent, String> {
         let services = self.services.upgrade().ok_or("the app is closing")?;
-        let config = services.app.config.agents.iter().enumerate().find(|(_, agent)| agent.id == id);
+        let config = services.parts.app.config.agent(Some(id));
         let spawned = services.spawned(config, context).map_err(|error| error.to_string())?;
         // The schema is of the answers of the app, and not of those that its agents give each other.
         let settings = spawned.agent.settings().clone().with_output_schema(None);
         Ok(SpawnedAgent { agent: Agent::new(settings), ..spawned })
-    }
-}
-
-impl AppServices {
-    /// Returns an agent that makes its calls in this context, with its model.
-    pub(crate) fn spawned(
-        &self,
-        config: Option<(usize, &AgentConfig)>,
-        context: &CallContext,
-    ) -> Result<SpawnedAgent, Error> {
-        let setup = self.set_up(config, context.principal())?;
-        let model = self.model(&setup)?.model;
-        Ok(SpawnedAgent { agent: Agent::new(setup.settings), model })
-    }
-
-    /// Returns the agents that this one can start, with what they are good for.
-    pub(crate) fn others(&self, view: &CallerView<'_>) -> Vec<(String, String)> {
-        let may_start = view.has(|tool| is_own(tool, &[AgentPool::SPAWN]));
-        let others = self.app.config.agents.iter().filter(|agent| view.principal.agent != Some(&agent.id));
-        others.filter(|_| may_start).map(|agent| (agent.id.clone(), agent.good_for().to_owned())).collect()
     }
 }

@@ -3,5 +3,3 @@
 pub(crate) mod factory;
 pub(crate) mod notifications;
 pub(crate) mod prompter;
-pub(crate) mod setup;
-pub(crate) mod setup_cache;

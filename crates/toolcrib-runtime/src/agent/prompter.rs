@@ -3,8 +3,8 @@
 use std::sync::Weak;
 
 use async_trait::async_trait;
+use toolcrib_agent::Conversation;
 use toolcrib_agent::pool::SpawnedAgent;
-use toolcrib_agent::{Conversation, Outcome};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 use toolcrib_tasks::Prompter;
@@ -19,40 +19,19 @@ impl Prompter for Prompts {
     async fn prompt(&self, prompt: &str, context: &CallContext) -> Result<String, ToolError> {
         let failed = |message: String| ToolError::new(ErrorKind::Unavailable, message);
         let services = self.0.upgrade().ok_or_else(|| failed("the app is closing".to_owned()))?;
-        let agents = &services.app.config.agents;
-        let config = match context.agent.as_deref() {
-            Some(id) => agents.iter().enumerate().find(|(_, agent)| agent.id == *id),
-            None => agents.iter().enumerate().next(),
-        };
-        let Some((position, agent)) = config else {
+        let app = &services.parts.app;
+        let Some((position, agent)) = app.config.agent(context.agent.as_deref()) else {
             let id = context.agent.as_deref().unwrap_or_default();
             return Err(failed(format!("there is no agent `{id}` any more that could be given the prompt")));
         };
         let context = context.clone().with_agent(agent.id.as_str());
-        services.ask_server_profiles().await;
+        services.setups.ask_server_profiles(app).await;
         let spawned = services.spawned(Some((position, agent)), &context);
         let SpawnedAgent { agent, model } = spawned.map_err(|error| failed(error.to_string()))?;
         let entrance = services.executor.tool_caller();
         let mut conversation = Conversation::new();
         let report =
             agent.run(prompt, &mut conversation, model.as_ref(), entrance.as_ref(), &context, &mut ()).await;
-        match report.outcome {
-            Outcome::Completed => Ok(report.output.map_or(report.text, |output| output.to_string())),
-            Outcome::LimitReached { limit } => {
-                let limit = serde_json::json!(limit);
-                let message = format!("the agent reached its limit ({limit}) before it answered");
-                Err(ToolError::new(ErrorKind::LimitReached, message))
-            }
-            outcome @ (Outcome::Truncated
-            | Outcome::Refused
-            | Outcome::ContentFilter
-            | Outcome::InvalidOutput { .. }) => {
-                let why = outcome.explanation().unwrap_or_default();
-                let message =
-                    if report.text.is_empty() { why } else { format!("{why}; it said: {}", report.text) };
-                Err(ToolError::new(ErrorKind::ToolFailed, message))
-            }
-            Outcome::Failed { error } => Err(ToolError::new(ErrorKind::ToolFailed, error.to_string())),
-        }
+        report.into_answer()
     }
 }

@@ -17,7 +17,8 @@ use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
 use http::header::COOKIE;
 use http::{HeaderMap, Request, StatusCode};
-use toolcrib_runtime::OverrideError;
+use toolcrib_app::override_failure;
+use toolcrib_tasks::OverrideError;
 
 use super::browser::{AdmittedRequest, PageRejection, guarded, html, see};
 use super::reply;
@@ -180,7 +181,7 @@ pub(super) async fn select_profile(
     if profile.is_some_and(|name| !runtime.app().config.profiles.contains_key(name)) {
         return Ok(reply::plain(StatusCode::BAD_REQUEST, "there is no such profile; load the page again"));
     }
-    Ok(match runtime.use_profile(profile).await {
+    Ok(match runtime.overrides().use_profile(profile).await {
         Ok(()) => see("/?told=profile", None),
         Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     })
@@ -193,12 +194,12 @@ pub(super) async fn change_override(
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
     let (console_request, fields) = state.operator_form(request, address, OVERRIDE_FORM).await?;
-    let runtime = &console_request.lease.runtime;
+    let overrides = console_request.lease.runtime.overrides();
     let target = fields.get("target").unwrap_or_default().trim();
     let changed = match (fields.get("say"), target.parse()) {
-        (Some("disable"), _) => runtime.disable(target).await.map(drop),
-        (Some("enable"), _) => runtime.enable(target).await.map(drop),
-        (Some("remove"), Ok(target)) => runtime.remove_override(&target).await,
+        (Some("disable"), _) => overrides.disable(target).await.map(drop),
+        (Some("enable"), _) => overrides.enable(target).await.map(drop),
+        (Some("remove"), Ok(target)) => overrides.remove(&target).await,
         _ => {
             let text = "expected `enable`, `disable` or `remove` with a target; load the page again";
             return Ok(reply::plain(StatusCode::BAD_REQUEST, text));
@@ -209,7 +210,7 @@ pub(super) async fn change_override(
         Err(error @ OverrideError::Store(_)) => {
             reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string())
         }
-        Err(error) => reply::plain(StatusCode::BAD_REQUEST, &error.to_string()),
+        Err(error) => reply::plain(StatusCode::BAD_REQUEST, &override_failure(&error)),
     })
 }
 

@@ -42,7 +42,7 @@ impl Shared {
         let runtime = self.runtime();
         let snapshot = runtime.snapshot();
         let behind = || standing_for("prompts/list", snapshot.iter().map(|entry| entry.tool.as_ref()));
-        !runtime.skills(&self.local.session).is_empty() || !behind().is_empty()
+        runtime.view(&self.local.session).skills().next().is_some() || !behind().is_empty()
     }
 
     /// Gets a skill or a prompt of a server. Asks the user if an approval is required.
@@ -81,7 +81,7 @@ fn target(
     runtime: &Runtime,
     calls: &CallContext,
 ) -> Result<(PromptKind, ToolCall), ErrorData> {
-    if runtime.skills(&calls.session).iter().any(|(skill, _)| skill == name) {
+    if runtime.view(&calls.session).skills().any(|skill| skill.name == name) {
         return Ok((PromptKind::Skill, skills::call(name, arguments)?));
     }
     let by_namespace = name

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, ToolCall};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_runtime::Runtime;
-use toolcrib_tasks::skills::USE_SKILL;
+use toolcrib_tasks::skills::{Skill, USE_SKILL};
 
 use crate::resources::{invalid, object};
 
@@ -37,8 +37,8 @@ pub(super) fn prompts(runtime: &Runtime, session: &str) -> Vec<Prompt> {
             .with_description("What it is used on, in words, where the skill takes something.")
             .with_required(false)
     };
-    let skills = runtime.skills(session).into_iter();
-    skills.map(|(name, about)| Prompt::new(name, Some(about), Some(vec![argument()]))).collect()
+    let prompt = |skill: &Skill| Prompt::new(&skill.name, Some(skill.about()), Some(vec![argument()]));
+    runtime.view(session).skills().map(prompt).collect()
 }
 
 /// Returns the call that loads a skill.

@@ -44,7 +44,7 @@ impl Shared {
             Some(namespace) => tools.get(namespace.as_str()),
             None => tools.values().next().filter(|_| tools.len() == 1),
         };
-        let is_skill = matches!(&request.r#ref, Reference::Prompt(prompt) if runtime.skills(&caller.session).iter().any(|(skill, _)| *skill == prompt.name));
+        let is_skill = matches!(&request.r#ref, Reference::Prompt(prompt) if runtime.view(&caller.session).skills().any(|skill| skill.name == prompt.name));
         let Some(tool) = tool.filter(|_| !is_skill) else { return Ok(CompleteResult::default()) };
         match &mut request.r#ref {
             Reference::Prompt(prompt) => prompt.name = own,

@@ -2,11 +2,12 @@
 //!
 //! The text of an app stays the same while tools are added and removed, so that the client's prompt cache stays valid.
 
+use toolcrib_app::SourceNote;
 use toolcrib_meta::names::{EXECUTE_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
 use toolcrib_model::text::truncate_chars;
 use toolcrib_prompt::Injection;
 use toolcrib_results::READ_RESULT;
-use toolcrib_runtime::{Runtime, SourceNote};
+use toolcrib_runtime::Runtime;
 
 use crate::client::Client;
 use crate::surface::{Intent, VisibleTools};
@@ -34,7 +35,7 @@ pub(crate) fn instructions(shown: &VisibleTools, runtime: &Runtime, client: &Cli
         app.to_owned(),
         finding(shown),
         calling(shown),
-        sources(&runtime.source_notes(&client.any_session())),
+        sources(&runtime.view(&client.any_session()).source_notes()),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }

@@ -85,9 +85,11 @@ impl ListDigests {
             .filter(|tool| policy.is_visible(tool, Principal::new(&session)))
             .collect();
         let listed = |method| standing_for(method, visible.iter().copied());
+        let view = runtime.view(&session);
+        let skills: Vec<_> = view.skills().map(|skill| (&skill.name, skill.about())).collect();
         Self {
             tools,
-            prompts: digest(&(runtime.skills(&session), listed("prompts/list"))),
+            prompts: digest(&(&skills, listed("prompts/list"))),
             resources: digest(&(listed("resources/list"), listed("resources/templates/list"))),
         }
     }
@@ -106,7 +108,7 @@ fn subscribed(
     versions: &mut watch::Receiver<Arc<AppVersion>>,
 ) -> (broadcast::Receiver<Arc<toolcrib_registry::Change>>, watch::Receiver<u64>) {
     let version = versions.borrow_and_update();
-    (version.runtime.executor().registry().subscribe(), version.runtime.override_changes())
+    (version.runtime.executor().registry().subscribe(), version.runtime.overrides().subscribe())
 }
 
 fn digest(value: &impl serde::Serialize) -> [u8; 32] {

@@ -55,10 +55,10 @@ impl VisibleTools {
         runtime: &Arc<Runtime>,
         mode: Option<SurfaceMode>,
         audience: Audience<'_>,
-    ) -> Result<Self, toolcrib_runtime::Error> {
+    ) -> Result<Self, toolcrib_app::Error> {
         // Before the decision, so that overrides that change meanwhile make it outdated.
         let overrides = runtime.executor().policy().overrides();
-        let surface = runtime.surface(mode, &audience.client.any_session())?;
+        let surface = Surface::new(mode, &runtime.view(&audience.client.any_session()))?;
         Ok(Self::new(surface, runtime, audience, overrides))
     }
 

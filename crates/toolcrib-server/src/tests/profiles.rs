@@ -137,17 +137,17 @@ profiles: {greet: {namespaces: [hello]}, remember: {namespaces: [memory], pin: [
         serve_to(Blueprint::from_text("app.yaml", text).unwrap(), json!({})).await;
     let target: OverrideTarget = "tool:hello.say_hello".parse().unwrap();
     assert_eq!(client.namespaces().await, ["hello", "memory"]);
-    runtime.use_profile(Some("greet")).await.unwrap();
+    runtime.overrides().use_profile(Some("greet")).await.unwrap();
     assert!(client.greet_after_change().await.contains("Ada"));
     assert_eq!(client.namespaces().await, ["hello"]);
-    runtime.use_profile(Some("remember")).await.unwrap();
+    runtime.overrides().use_profile(Some("remember")).await.unwrap();
     assert!(client.greet_after_change().await.contains("unknown_tool"));
     assert_eq!(client.namespaces().await, ["memory"]);
-    runtime.use_profile(None).await.unwrap();
+    runtime.overrides().use_profile(None).await.unwrap();
     assert!(client.greet_after_change().await.contains("Ada"));
-    runtime.set_override(&target, Some(false)).await.unwrap();
+    runtime.overrides().set(&target, Some(false)).await.unwrap();
     assert!(client.greet_after_change().await.contains("unknown_tool"));
-    runtime.set_override(&target, None).await.unwrap();
+    runtime.overrides().set(&target, None).await.unwrap();
     assert!(client.greet_after_change().await.contains("Ada"));
     runtime.close().await;
 }

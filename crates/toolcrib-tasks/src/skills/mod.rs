@@ -36,6 +36,9 @@ const MAX_SKILL_NAME_CHARS: usize = 64;
 /// The maximum number of tools and of triggers that a skill lists.
 const MAX_LISTED: usize = 100;
 
+/// The number of triggers of a skill in a prompt.
+const MAX_TOLD_TRIGGERS: usize = 5;
+
 /// The maximum number of files in the folder of a skill that are listed.
 const MAX_SKILL_FILES: usize = 100;
 
@@ -130,6 +133,16 @@ fn without_slash(name: &str) -> &str {
 }
 
 impl Skill {
+    /// Returns its purpose, with some of its triggers.
+    pub fn about(&self) -> String {
+        let triggers: Vec<&str> = self.triggers.iter().take(MAX_TOLD_TRIGGERS).map(String::as_str).collect();
+        if triggers.is_empty() {
+            self.description.clone()
+        } else {
+            format!("{} For: {}", self.description, triggers.join(", "))
+        }
+    }
+
     /// Returns the folder of the skill, which contains its programs and other files. Returns `None` for a single file.
     pub fn folder(&self) -> Option<PathBuf> {
         self.shown.as_ref()?;

@@ -93,7 +93,8 @@ fn a_small_folder_stays_small() {
     let files = [
         file("crates/a/src/b.rs", "1\n2\n"),
         file("crates/a/src/c.rs", "3\n"),
-        file("crates/ab/d.rs", "4\n"),
+        file("crates/a/src/tests/b.rs", "4\n5\n"),
+        file("crates/ab/d.rs", "6\n"),
     ];
     assert!(check_small_folders(&files, &[("crates/a/", 4)]).is_empty());
     let found = printed(&check_small_folders(&files, &[("crates/a/", 3)]));

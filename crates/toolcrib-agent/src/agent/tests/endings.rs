@@ -1,6 +1,7 @@
 //! Messages that do not end as their models meant them to.
 
 use serde_json::json;
+use toolcrib_model::ErrorKind;
 
 use super::super::{Outcome, RunLimits};
 use super::{agent, call, calls, limited, results, run, says, scripted};
@@ -107,4 +108,21 @@ fn a_user_is_told_why_there_is_no_whole_answer_and_what_to_do() {
     let told: Vec<_> = outcomes.map(|outcome| outcome.explanation().unwrap()).collect();
     insta::assert_snapshot!(told.join("\n"));
     assert_eq!(Outcome::Completed.explanation(), None);
+}
+
+#[tokio::test]
+async fn the_caller_of_a_run_gets_its_answer_or_the_reason_why_there_is_none() {
+    let (report, ..) = run(&agent(), &scripted(|_, _| says("Done."))).await;
+    assert_eq!(report.into_answer().unwrap(), "Done.");
+    let model = scripted(|_, _| ends(says("I will not."), "refusal"));
+    let (report, ..) = run(&agent(), &model).await;
+    let error = report.into_answer().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::ToolFailed);
+    assert!(error.message.ends_with("; it said: I will not."), "{}", error.message);
+    let model = scripted(|_, _| calls(vec![call("", "notes__search", r#"{"query": "x"}"#)]));
+    let agent = limited(RunLimits { max_turns: 1, ..RunLimits::default() });
+    let (report, ..) = run(&agent, &model).await;
+    let error = report.into_answer().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::LimitReached);
+    assert_eq!(error.message, "the agent reached its limit (\"turns\") before it answered");
 }

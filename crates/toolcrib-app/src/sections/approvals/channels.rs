@@ -14,7 +14,6 @@ use url::Url;
 
 use crate::findings::Findings;
 use crate::resolved::ResolvedEntry;
-use crate::sections::capabilities;
 use crate::sections::values::{check_name, unknown};
 use crate::{App, Error};
 
@@ -218,7 +217,7 @@ fn webhook(app: &App, entry: &ResolvedEntry) -> Result<ApprovalChannel, Document
     let allow_private = settings.allow_private.unwrap_or_else(|| is_private_url(&settings.url));
     let http = HttpClient::new(WebhookChannel::http_policy(allow_private))
         .map_err(|error| wrong("url", error.to_string()))?
-        .with_guard(capabilities::access(app)?.host_guard());
+        .with_guard(app.resolved.access.clone()?.host_guard());
     http.check_url(&url).map_err(|error| wrong("url", error.to_string()))?;
     let sender = match &settings.secret {
         Some(secret) => {
@@ -275,7 +274,7 @@ fn web_push(app: &App, entry: &ResolvedEntry) -> Result<ApprovalChannel, Documen
     }
     let http = HttpClient::new(WebhookChannel::http_policy(settings.allow_private))
         .map_err(|error| wrong("subject", error.to_string()))?
-        .with_guard(capabilities::access(app)?.host_guard());
+        .with_guard(app.resolved.access.clone()?.host_guard());
     let sender = WebPush::new(http, settings.subject, settings.allow_private);
     Ok(ApprovalChannel { people: settings.people, transport: ApprovalTransport::WebPush { sender } })
 }

@@ -6,10 +6,13 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use serde_json::Value;
 
 use super::begun;
-use crate::audit::{Audit, JsonLines, MIN_AUDIT_BYTES, SpoolReader, SpooledRecord};
+use crate::audit::{
+    Audit, JsonLines, MIN_AUDIT_BYTES, SpoolDestination, SpoolReader, SpoolSender, SpooledRecord,
+};
 
 fn spool(path: &Path) -> Arc<JsonLines> {
     Arc::new(JsonLines::spool(path).unwrap())
@@ -136,4 +139,40 @@ async fn a_spool_that_was_removed_is_begun_anew() {
     fs::remove_file(&path).unwrap();
     write(&sink);
     assert_eq!(reader.next_batch().unwrap().len(), 1);
+}
+
+/// A destination that does not answer the first time.
+struct Flaky {
+    sent: tokio::sync::mpsc::UnboundedSender<Vec<SpooledRecord>>,
+    failures: u32,
+}
+
+#[async_trait]
+impl SpoolDestination for Flaky {
+    async fn append(&mut self, records: Vec<SpooledRecord>) -> Result<(), String> {
+        if self.failures > 0 {
+            self.failures -= 1;
+            return Err("it does not answer".to_owned());
+        }
+        self.sent.send(records).map_err(|error| error.to_string())
+    }
+
+    async fn close(&mut self) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_wait_for_their_destination_and_the_last_are_sent_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.spool");
+    let sink = spool(&path);
+    write(&sink);
+    let (sent, mut received) = tokio::sync::mpsc::unbounded_channel();
+    let sender = SpoolSender::start(path.clone(), Flaky { sent, failures: 2 });
+    assert_eq!(received.recv().await.unwrap().len(), 1);
+    write(&sink);
+    write(&sink);
+    sender.close().await;
+    assert_eq!(received.recv().await.unwrap().len(), 2);
+    assert!(received.recv().await.is_none(), "the destination is dropped");
+    assert!(is_empty(&path), "what was sent takes no room");
 }

@@ -64,10 +64,11 @@ pub(in crate::http) async fn call_tool(
     let (lease, state) = (console_request.lease.clone(), Arc::clone(&state));
     tokio::spawn(async move {
         let tool = call.name.clone();
-        let mut result = lease.runtime.executor().call(call, &context).await;
+        let runtime = &lease.runtime;
+        let mut result = runtime.executor().call(call, &context).await;
         if let Some(error) = &mut result.error
             && matches!(error.kind, ErrorKind::Denied | ErrorKind::UnknownTool)
-            && let Some(hint) = lease.runtime.enable_hint(&tool)
+            && let Some(hint) = runtime.app().enable_hint(&tool, runtime.overrides())
         {
             error.hint = Some(hint);
         }

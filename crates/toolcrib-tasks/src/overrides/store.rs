@@ -18,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const PROFILE: &str = "profile";
 
 /// The overrides of an app in its store, which other processes may have open.
-pub struct OverrideStore {
+pub(super) struct OverrideStore {
     store: Arc<dyn Store>,
     location: String,
 }
@@ -36,11 +36,7 @@ enum OverrideRecord {
 impl OverrideStore {
     /// Opens the overrides of an app to read them, and notices changes from then on. Returns `None` if there is no store
     /// yet.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store cannot be read.
-    pub async fn open(location: &StoreLocation) -> Result<Option<Self>, StoreError> {
+    pub(super) async fn open(location: &StoreLocation) -> Result<Option<Self>, StoreError> {
         let opened = match location {
             StoreLocation::File(path) if !path.exists() => None,
             StoreLocation::File(path) => {
@@ -56,11 +52,7 @@ impl OverrideStore {
     }
 
     /// Opens the overrides of an app to change them. Creates a missing store.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store cannot be opened.
-    pub async fn open_to_change(location: &StoreLocation) -> Result<Self, StoreError> {
+    pub(super) async fn open_to_change(location: &StoreLocation) -> Result<Self, StoreError> {
         match location {
             StoreLocation::File(path) => {
                 let store = match SqliteStore::open(path, false).await {
@@ -86,11 +78,7 @@ impl OverrideStore {
     }
 
     /// Returns the overrides.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store cannot be read, or holds an override that this version does not know.
-    pub async fn read(&self) -> Result<Overrides, StoreError> {
+    pub(super) async fn read(&self) -> Result<Overrides, StoreError> {
         let mut overrides = Overrides::default();
         for record in self.store.load(RecordKind::Override).await? {
             let target = record.id.parse::<OverrideTarget>();
@@ -114,11 +102,7 @@ impl OverrideStore {
     }
 
     /// Waits until another process has changed the store since it was opened, or since the last call of this function.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store cannot be read.
-    pub async fn changed(&self) -> Result<(), StoreError> {
+    pub(super) async fn changed(&self) -> Result<(), StoreError> {
         while !self.store.has_changed().await? {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
@@ -126,21 +110,17 @@ impl OverrideStore {
     }
 
     /// Selects the profile of the clients that no other profile limits, or none.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store cannot be written to.
-    pub async fn use_profile(&self, profile: Option<&str>) -> Result<(), StoreError> {
+    pub(super) async fn use_profile(&self, profile: Option<&str>) -> Result<(), StoreError> {
         let content = profile.map(|profile| OverrideRecord::Profile { profile: profile.to_owned() });
         self.put(PROFILE.to_owned(), content).await
     }
 
     /// Enables or disables a target, or removes its override.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store cannot be written to.
-    pub async fn set(&self, target: &OverrideTarget, is_enabled: Option<bool>) -> Result<(), StoreError> {
+    pub(super) async fn set(
+        &self,
+        target: &OverrideTarget,
+        is_enabled: Option<bool>,
+    ) -> Result<(), StoreError> {
         self.put(target.id(), is_enabled.map(|enabled| OverrideRecord::Target { enabled })).await
     }
 
@@ -154,7 +134,7 @@ impl OverrideStore {
     }
 
     /// Closes the store.
-    pub async fn close(&self) {
+    pub(super) async fn close(&self) {
         self.store.close().await;
     }
 }
