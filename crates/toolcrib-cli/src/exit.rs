@@ -129,9 +129,9 @@ pub(crate) fn advice(error: &ToolError) -> Option<Cow<'_, str>> {
         (ErrorKind::Denied, Some(DENIAL_HINT)) => {
             Some(format!("`toolcrib why {} TOOL` shows the rule that decides", app_word()).into())
         }
-        (ErrorKind::ApprovalRequired, Some(NOT_ENOUGH_APPROVALS_HINT)) => {
-            Some("other people are asked where the app is served: make the call through `toolcrib serve`".into())
-        }
+        (ErrorKind::ApprovalRequired, Some(NOT_ENOUGH_APPROVALS_HINT)) => Some(
+            "other people are asked where the app is served: make the call through `toolcrib serve`".into(),
+        ),
         (ErrorKind::ApprovalRequired, _) => {
             Some("grant it under `tools.capabilities`, or run it at a terminal".into())
         }

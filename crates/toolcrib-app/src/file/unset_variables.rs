@@ -88,7 +88,8 @@ impl AppFile {
 fn misspelt_secret(pointer: &str, text: &str) -> Option<String> {
     templates::names_in(text).into_iter().find_map(|name| {
         let (head, key) = name.split_once('.')?;
-        let is_near = head != "secret" && ["secret", "secrets"].iter().any(|near| head.eq_ignore_ascii_case(near));
+        let is_near =
+            head != "secret" && ["secret", "secrets"].iter().any(|near| head.eq_ignore_ascii_case(near));
         is_near.then(|| {
             format!(
                 "`{}` has `{{{{{name}}}}}`, which names no secret; write `{{{{secret.{key}}}}}`",

@@ -183,7 +183,9 @@ impl PlannedEntry {
         }
         for (name, description) in &self.needs.optional_secrets {
             let about = about(description);
-            lines.push(format!("  takes the secret {name}{about}; add it to the entry by hand, as a variable"));
+            lines.push(format!(
+                "  takes the secret {name}{about}; add it to the entry by hand, as a variable"
+            ));
         }
         lines
     }
