@@ -32,6 +32,11 @@ impl Blueprint {
             let login = api(&context, entry, user).map_err(|error| self.app.file.wrong(error))?;
             return match login.authorization {
                 Some(_) if user.is_some() && !login.per_user => Err(shared()),
+                // An API is listed without a login, so one of no user would be used for nothing.
+                Some(_) if user.is_none() && login.per_user => Err(failed(format!(
+                    "each user logs in at `{namespace}`; name the user: `toolcrib login {} {namespace} --as USER`",
+                    self.app.file.name
+                ))),
                 Some(authorization) => Ok(authorization),
                 None => Err(failed(format!(
                     "`{namespace}` needs no login: its `auth` has no `grant: authorization_code`"
@@ -100,4 +105,26 @@ fn api(
     let settings = settings_of_source(entry).settings;
     let place = EntryContext { app, pointer: &entry.pointer, settings: &settings, access: None };
     rest::login(place.typed()?, &place, user).map_err(|message| place.error(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Blueprint;
+
+    #[test]
+    fn a_login_at_an_api_names_the_user_exactly_if_each_user_has_one() {
+        let refused = |is_per_user: bool, user: Option<&str>| {
+            let text = format!(
+                "tools: {{registry: [{{type: rest, namespace: tickets, spec: tickets.yaml, base_url: \"https://tickets.example\", \
+                 auth: {{type: oauth2, grant: authorization_code, issuer: \"https://login.example\", per_user: {is_per_user}}}}}]}}"
+            );
+            let blueprint = Blueprint::from_text("app.yaml", &text).unwrap();
+            blueprint.authorization("tickets", user).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!((refused(true, Some("ann")), refused(false, None)), Default::default());
+        let error = refused(true, None);
+        assert!(error.contains("name the user: `toolcrib login app.yaml tickets --as USER`"), "{error}");
+        let error = refused(false, Some("ann"));
+        assert!(error.contains("all users share the login"), "{error}");
+    }
 }

@@ -172,7 +172,7 @@ pub(crate) enum Command {
     )]
     Plan(Plan),
     #[cfg(feature = "oauth")]
-    /// Log in at an MCP server of the app, and keep what it gives.
+    /// Log in at an MCP server or an API of the app, and keep what it gives.
     #[command(
         after_help = "Examples:\n  toolcrib login app.yaml crm\n  toolcrib login app.yaml crm --logout"
     )]

@@ -95,11 +95,20 @@ fn without(rule: &str, matches: &[RuleMatch]) -> String {
     let others = matches.iter().filter(|one| one.decision.rule.as_ref() != rule);
     match others.into_iter().find(|one| one.is_certain) {
         Some(next) => format!(
-            "remove or narrow `{rule}`; then `{}` decides: {}",
-            next.decision.rule,
+            "remove or narrow {}; then {} decides: {}",
+            in_backticks(rule),
+            in_backticks(&next.decision.rule),
             next.decision.effect.as_str()
         ),
-        None => format!("change `{rule}`"),
+        None => format!("change {}", in_backticks(rule)),
+    }
+}
+
+/// Returns the name of a rule in backticks. Those of the tool behind it, as in ``deny[0], for `crm.q2` ``, are its own.
+fn in_backticks(rule: &str) -> String {
+    match rule.split_once(", ") {
+        Some((place, tool)) if tool.contains('`') => format!("`{place}`, {tool}"),
+        _ => format!("`{rule}`"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use toolcrib_app::Error as AppError;
-use toolcrib_model::{DENIAL_HINT, ErrorKind, ToolError};
+use toolcrib_model::{DENIAL_HINT, ErrorKind, NOT_ENOUGH_APPROVALS_HINT, ToolError};
 use toolcrib_runtime::Error as RuntimeError;
 
 use crate::app_start::app_word;
@@ -129,6 +129,9 @@ pub(crate) fn advice(error: &ToolError) -> Option<Cow<'_, str>> {
         (ErrorKind::Denied, Some(DENIAL_HINT)) => {
             Some(format!("`toolcrib why {} TOOL` shows the rule that decides", app_word()).into())
         }
+        (ErrorKind::ApprovalRequired, Some(NOT_ENOUGH_APPROVALS_HINT)) => Some(
+            "other people are asked where the app is served: make the call through `toolcrib serve`".into(),
+        ),
         (ErrorKind::ApprovalRequired, _) => {
             Some("grant it under `tools.capabilities`, or run it at a terminal".into())
         }

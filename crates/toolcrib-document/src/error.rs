@@ -77,7 +77,7 @@ pub enum Error {
         key: String,
     },
     /// A key is not a text.
-    #[error("the key `{key}` is not a text; put it in quotes")]
+    #[error("the key `{key}` is not a text; put {} in quotes", quoted(key))]
     NonStringKey {
         /// The key.
         position: Position,
@@ -163,4 +163,19 @@ const MAX_SHOWN_CHARS: usize = 120;
 /// Returns the start of a text, for an error: what is wrong with a key of megabytes can be seen at its start.
 pub(crate) fn shown(text: &str) -> String {
     ellipsize_chars(text, MAX_SHOWN_CHARS).into_owned()
+}
+
+/// The key of an error about a mapping in the place of a key, as in `{{a}}`.
+pub(crate) const OPEN_MAPPING: &str = "{…}";
+
+/// The key of an error about a sequence in the place of a key.
+pub(crate) const OPEN_SEQUENCE: &str = "[…]";
+
+/// Returns what belongs in quotes, for an error about a key.
+fn quoted(key: &str) -> &'static str {
+    match key {
+        OPEN_MAPPING => "a text that begins with `{`",
+        OPEN_SEQUENCE => "a text that begins with `[`",
+        _ => "it",
+    }
 }

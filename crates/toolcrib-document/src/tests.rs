@@ -180,6 +180,13 @@ fn non_string_keys_are_refused_unless_asked_for() {
     for text in ["200: ok", "true: x", "~: x", "[a]: x", "{a: b}: x"] {
         assert!(matches!(yaml(text), Err(Error::NonStringKey { .. })), "{text}");
     }
+    for (text, message) in [
+        ("a: true\ntrue: x", "the key `true` is not a text; put it in quotes"),
+        ("a: {{secret.TOKEN}}", "the key `{…}` is not a text; put a text that begins with `{` in quotes"),
+        ("a: {[b]: c}", "the key `[…]` is not a text; put a text that begins with `[` in quotes"),
+    ] {
+        assert_eq!(yaml(text).unwrap_err().to_string(), message);
+    }
     let document = parse(b"200: ok", Format::Yaml, &Limits::default().with_scalar_keys()).unwrap();
     assert_eq!(document.value, json!({"200": "ok"}));
 }

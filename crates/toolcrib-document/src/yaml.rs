@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use toolcrib_model::text::pointer_part;
 
 use crate::big_integers::{ExactIntegers, Node, exact_at};
-use crate::error::shown;
+use crate::error::{OPEN_MAPPING, OPEN_SEQUENCE, shown};
 use crate::limits::{MAX_ALIAS_BYTES, MAX_ALIAS_NODES};
 use crate::{Error, Limits, MAX_DEPTH, Position, scalar};
 
@@ -122,7 +122,8 @@ impl Builder<'_> {
 
     fn push(&mut self, content: Content, anchor: usize, position: Position) -> Result<(), Error> {
         if self.key_expected() {
-            return Err(Error::NonStringKey { position, key: "a mapping or sequence".into() });
+            let key = if matches!(content, Content::Mapping { .. }) { OPEN_MAPPING } else { OPEN_SEQUENCE };
+            return Err(Error::NonStringKey { position, key: key.into() });
         }
         if self.open.len() >= MAX_DEPTH {
             return Err(Error::TooDeep { position });

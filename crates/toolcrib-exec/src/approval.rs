@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, NOT_ENOUGH_APPROVALS_HINT, ToolError};
 use toolcrib_policy::{Approval, Approvals, Call, PendingApproval, Policy};
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
@@ -14,10 +14,6 @@ use crate::views::with_originals;
 
 /// The maximum number of times that an invalid edit is returned to the person before the call is denied.
 pub(crate) const MAX_EDITS: usize = 5;
-
-/// The hint to a model whose call too few people approved.
-const NOT_ENOUGH_HINT: &str =
-    "tell the user that the call needs the approval of other people, who are asked where the app is served";
 
 /// The dependencies of requests for approval.
 pub(crate) struct ApprovalProcess<'a> {
@@ -162,7 +158,7 @@ impl ApprovalProcess<'_> {
         if let Some(shortfall) = pending.requirement().shortfall(approval) {
             let message = format!("`{}` was not approved: {shortfall}", pending.call().tool.name.shown());
             let error = ToolError::new(ErrorKind::ApprovalRequired, message);
-            resolved.state = CallState::Failed(error.with_hint(NOT_ENOUGH_HINT));
+            resolved.state = CallState::Failed(error.with_hint(NOT_ENOUGH_APPROVALS_HINT));
             return None;
         }
         resolved.state = match pending.approve(approval, self.approvals) {

@@ -87,6 +87,10 @@ impl fmt::Display for ErrorKind {
 /// Advice for a model after a denial: it must not look for a way around the rule.
 pub const DENIAL_HINT: &str = "this is final: do not try to do the same by another tool or in other words; tell the user that it is not permitted";
 
+/// Advice for a model whose call too few people approved.
+pub const NOT_ENOUGH_APPROVALS_HINT: &str =
+    "tell the user that the call needs the approval of other people, who are asked where the app is served";
+
 /// The error of a call, written for a model: the message says what happened and where, the hint what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolError {

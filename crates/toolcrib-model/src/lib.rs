@@ -38,7 +38,7 @@ mod tests;
 pub use amount::{Amount, Resource};
 pub use call::ToolCall;
 pub use call_scope::{CallScope, ScopeError};
-pub use error::{DENIAL_HINT, ErrorKind, ToolError};
+pub use error::{DENIAL_HINT, ErrorKind, NOT_ENOUGH_APPROVALS_HINT, ToolError};
 pub use load_outcome::{LoadOutcome, Reject, RejectKind};
 pub use name::{NameError, QualifiedName};
 pub use result::ToolResult;

@@ -163,7 +163,7 @@ impl Services {
     /// Returns a sentence that lists the channels.
     pub(crate) fn channel_hint(&self) -> String {
         let known: Vec<&str> = self.ports.channels.keys().map(String::as_str).collect();
-        format!("there are {}", known.join(", "))
+        format!("there is: {}", known.join(", "))
     }
 
     /// Checks the tool, the arguments and the policy of a call that the caller of this context schedules for later. All

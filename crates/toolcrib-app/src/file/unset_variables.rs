@@ -33,21 +33,22 @@ fn is_filled_late(pointer: &str) -> bool {
 
 impl AppFile {
     /// Returns a warning for each setting that names a variable which is not set, and whose absence shows only when a
-    /// server or an agent starts.
+    /// server or an agent starts; and for each that seems to name a secret, and does not.
     pub fn unset_variables(&self) -> Vec<String> {
         let mut unset = BTreeSet::new();
-        for (pointer, text) in self.texts() {
-            if !is_filled_late(&pointer) {
+        let texts = self.texts();
+        for (pointer, text) in &texts {
+            if !is_filled_late(pointer) {
                 continue;
             }
-            if let Err(error) = expand(&text, &|name: &str| variables::lookup(self, name)) {
-                unset.insert((setting_name(&pointer), error.variable));
+            if let Err(error) = expand(text, &|name: &str| variables::lookup(self, name)) {
+                unset.insert((setting_name(pointer), error.variable));
             }
         }
-        let warnings = unset.into_iter().map(|(setting, variable)| {
+        let unset = unset.into_iter().map(|(setting, variable)| {
             format!("`{setting}` needs the environment variable `{variable}`, which is not set")
         });
-        warnings.collect()
+        unset.chain(texts.iter().filter_map(|(pointer, text)| misspelt_secret(pointer, text))).collect()
     }
 
     /// Returns a warning that names the variables and secrets which only the default file `.env` has, since
@@ -81,6 +82,21 @@ impl AppFile {
         variables::with_texts(&self.document.value, "", &note);
         texts.into_inner()
     }
+}
+
+/// Returns a warning about braces that are one letter or capitals away from a secret, and stay in the text as they are.
+fn misspelt_secret(pointer: &str, text: &str) -> Option<String> {
+    templates::names_in(text).into_iter().find_map(|name| {
+        let (head, key) = name.split_once('.')?;
+        let is_near =
+            head != "secret" && ["secret", "secrets"].iter().any(|near| head.eq_ignore_ascii_case(near));
+        is_near.then(|| {
+            format!(
+                "`{}` has `{{{{{name}}}}}`, which names no secret; write `{{{{secret.{key}}}}}`",
+                setting_name(pointer)
+            )
+        })
+    })
 }
 
 /// Returns the variables that the braces of a setting of modules name.
@@ -118,6 +134,20 @@ approvals: {people: {ann: {key: '{{secret.GATEWAY_ANN}}'}}}
         let expected =
             "`serve.tokens[0].token` needs the environment variable `GATEWAY_UNSET`, which is not set";
         assert_eq!(app.file.unset_variables(), [expected]);
+    }
+
+    #[test]
+    fn braces_that_almost_name_a_secret_are_told() {
+        let registry = "tools: {registry: [{type: mcp, command: [a], env: {A: '{{secrets.A_KEY}}', B: 'x {{ SECRET.b: c }}', \
+                        C: '{{secret.GATEWAY_ANN}}', D: '{{x}} {{{{secrets.A}}'}}]}";
+        let (_folder, app) = app(registry);
+        assert_eq!(
+            app.file.unset_variables(),
+            [
+                "`tools.registry[0].env.A` has `{{secrets.A_KEY}}`, which names no secret; write `{{secret.A_KEY}}`",
+                "`tools.registry[0].env.B` has `{{SECRET.b: c}}`, which names no secret; write `{{secret.b: c}}`",
+            ]
+        );
     }
 
     #[test]

@@ -95,3 +95,22 @@ fn channels_are_checked_before_anything_starts() {
         assert!(error.contains(message), "{approvals}: {error}");
     }
 }
+
+#[test]
+fn push_messages_go_to_people_who_can_sign_in_at_the_console() {
+    let push = |people: &str| {
+        format!(
+            "url: https://tools.example.com\n  people: {{alice: {{}}, bob: {{key: a-key-of-sixteen}}}}\n  \
+             channels: {{phones: {{type: web_push, subject: \"mailto:ops@example.com\", people: {people}}}}}"
+        )
+    };
+    Blueprint::from_text("app.yaml", &format!("approvals:\n  {}\n", push("[operator, bob]"))).unwrap();
+    for (people, message) in [
+        ("[]", "the list is empty"),
+        ("[operator, alice]", "the person `alice` has no `key`"),
+        ("[operator, carol]", "unknown person `carol`; there is: alice, bob, operator"),
+    ] {
+        let error = refused(&push(people));
+        assert!(error.contains(message), "{people}: {error}");
+    }
+}

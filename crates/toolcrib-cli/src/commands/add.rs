@@ -23,10 +23,20 @@ const PLACEHOLDER: &str = "unset";
 #[derive(Debug)]
 pub(super) struct NewSource {
     pub(super) namespace: String,
+    /// The words of the command that name another namespace.
+    pub(super) other_namespace: &'static str,
     /// The entry of `tools.registry`.
     pub(super) entry: Value,
     /// Lines for the person who decides: the program or URL first.
     pub(super) notes: Vec<String>,
+}
+
+/// The place of the namespace in a command of `toolcrib add`.
+const AS_ARGUMENT: &str = "as the first word after the kind of source";
+
+/// Returns a source that the command line describes as a whole.
+fn unannounced(namespace: &str, entry: Value) -> NewSource {
+    NewSource { namespace: namespace.to_owned(), other_namespace: AS_ARGUMENT, entry, notes: Vec::new() }
 }
 
 pub(crate) async fn run(arguments: &Add, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
@@ -50,7 +60,7 @@ pub(crate) async fn run(arguments: &Add, extensions: &Extensions, json: bool) ->
                 entry.insert("env".to_owned(), Value::Object(env));
             }
             let (namespace, entry) = (namespace.clone(), Value::Object(entry));
-            (NewSource { namespace, entry, notes: vec![note] }, target)
+            (NewSource { namespace, other_namespace: AS_ARGUMENT, entry, notes: vec![note] }, target)
         }
         AddSource::OpenApi { namespace, document, base_url, target } => {
             let is_url = document.starts_with("https://") || document.starts_with("http://");
@@ -64,7 +74,7 @@ pub(crate) async fn run(arguments: &Add, extensions: &Extensions, json: bool) ->
                 refuse_secrets_in_url(url.as_str())?;
                 entry.insert("base_url".to_owned(), json!(url.as_str()));
             }
-            (NewSource { namespace: namespace.clone(), entry, notes: Vec::new() }, target)
+            (unannounced(namespace, entry), target)
         }
         AddSource::Tool { namespace, file, engine, target } => {
             let file = named_file(file, &target.app)?;
@@ -72,7 +82,7 @@ pub(crate) async fn run(arguments: &Add, extensions: &Extensions, json: bool) ->
             if let (Some(engine), Some(entry)) = (engine, entry.as_object_mut()) {
                 entry.insert("engine".to_owned(), json!(engine));
             }
-            (NewSource { namespace: namespace.clone(), entry, notes: Vec::new() }, target)
+            (unannounced(namespace, entry), target)
         }
     };
     add(&source, target, || Ok(()), extensions, json).await
@@ -91,7 +101,7 @@ pub(super) async fn add(
     json: bool,
 ) -> Result<Exit, Failure> {
     let mut edit = AppEdit::open(&target.app)?;
-    check_namespace(&edit.value(), &source.namespace, &target.app)?;
+    check_namespace(&edit.value(), source, &target.app)?;
     let unset = unset_variables(&source.entry);
     let mut trial = AppEdit::open(&target.app)?;
     trial.append(&REGISTRY, &with_placeholders(&source.entry, &unset), CollectionStyle::Block)?;
@@ -142,7 +152,13 @@ pub(super) async fn add(
 
 /// Returns the path of a file as the app file names it, which is relative to the folder of the app file.
 fn named_file(file: &Path, app: &Path) -> Result<String, Failure> {
-    let failed = |error: std::io::Error| Failure::bad_input(format!("{}: {error}", file.display()));
+    let failed = |error: std::io::Error| {
+        let next = match error.kind() {
+            std::io::ErrorKind::NotFound => "; write the file first, or name another",
+            _ => "",
+        };
+        Failure::bad_input(format!("{}: {error}{next}", file.display()))
+    };
     file.metadata().map_err(failed)?;
     let is_same_folder = app.parent().is_none_or(|parent| parent.as_os_str().is_empty());
     let named = if is_same_folder { file.to_owned() } else { std::path::absolute(file).map_err(failed)? };
@@ -188,7 +204,8 @@ fn refuse_secrets_in_url(url: &str) -> Result<(), Failure> {
     Err(Failure::bad_input(message.to_owned()))
 }
 
-fn check_namespace(app: &Value, namespace: &str, path: &Path) -> Result<(), Failure> {
+fn check_namespace(app: &Value, source: &NewSource, path: &Path) -> Result<(), Failure> {
+    let namespace = source.namespace.as_str();
     let entries = app.pointer("/tools/registry").and_then(Value::as_array).into_iter().flatten();
     let is_taken = |entry: &Value| match (entry.get("namespace"), entry.get("name"), entry.get("type")) {
         (Some(own), _, _) => own == namespace,
@@ -199,8 +216,9 @@ fn check_namespace(app: &Value, namespace: &str, path: &Path) -> Result<(), Fail
     };
     if entries.into_iter().any(is_taken) {
         return Err(Failure::bad_input(format!(
-            "{} has a source with the namespace `{namespace}` already; choose another with `--namespace NAME`",
-            path.display()
+            "{} has a source with the namespace `{namespace}` already; choose another {}",
+            path.display(),
+            source.other_namespace
         )));
     }
     Ok(())

@@ -39,7 +39,8 @@ pub(crate) async fn run(arguments: &Login, extensions: &Extensions, json: bool) 
     }
     let scopes =
         if done.scopes.is_empty() { String::new() } else { format!(" for {}", done.scopes.join(" ")) };
-    output::say(&format!("{namespace}: logged in at {}{scopes}", done.issuer));
+    let user = user.map(|user| format!(" of {user}")).unwrap_or_default();
+    output::say(&format!("{namespace}{user}: logged in at {}{scopes}", done.issuer));
     if !done.is_renewed {
         output::tell("the server gives nothing to renew this login with; it ends when its token does");
     }

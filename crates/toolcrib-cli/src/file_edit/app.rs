@@ -195,7 +195,8 @@ pub(super) fn appended(text: &str, keys: &[&str], item: &str) -> Option<String> 
     let document = Document::from_str(text).ok()?;
     let (list, parents) = keys.split_last()?;
     let mapping = mapping(&document, parents)?;
-    if mapping.get_sequence(*list).is_none() {
+    // A list that was written as `[]` gets one line for each key of its items, like one that is absent.
+    if mapping.get_sequence(*list).is_none_or(|sequence| sequence.is_empty()) {
         mapping.set(*list, Sequence::new());
     }
     let item = Document::from_str(item).ok()?;

@@ -43,6 +43,8 @@ fn an_addition_keeps_comments_order_and_layout() {
         "app: {id: x}",
         "tools:\nserve: {}\n",
         "tools:\r\n  registry: []\r\nserve: {} # here\r\n",
+        "tools:\n  registry: []   # none\n  # - {type: mcp}\n  capabilities: {grant: []}\n",
+        "tools: {registry: []}\n",
     ];
     let edited: Vec<_> = texts.iter().map(|text| edited(text)).collect();
     insta::assert_snapshot!(edited.join("----\n"));

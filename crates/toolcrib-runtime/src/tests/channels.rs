@@ -245,7 +245,7 @@ async fn a_channel_that_is_not_there_is_refused_when_it_is_named() {
     let error = runtime.executor().call(call, &CallContext::new("s")).await.error.unwrap();
     assert_eq!(
         error.to_string(),
-        "invalid_args: there is no channel `dsk` (there are chat, desk, gone, log; without one it is sent in the \
+        "invalid_args: there is no channel `dsk` (there is: chat, desk, gone, log; without one it is sent in the \
          conversation)"
     );
 }

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use lettre::message::Mailbox;
-use lettre::message::header::ContentType;
+use lettre::message::{Mailbox, SinglePart};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
@@ -129,8 +128,8 @@ impl Mailer {
         let id = format!("<{}@{}>", mail.id, self.from.email.domain());
         let builder =
             Message::builder().from(self.from.clone()).to(to).subject(mail.subject).message_id(Some(id));
-        let builder = builder.header(ContentType::TEXT_PLAIN);
-        builder.body(mail.text.to_owned()).map_err(|error| error.to_string())
+        // A part, and not a body, since only that has `MIME-Version`, without which a mail program shows the encoding.
+        builder.singlepart(SinglePart::plain(mail.text.to_owned())).map_err(|error| error.to_string())
     }
 }
 
@@ -193,6 +192,7 @@ mod tests {
             "Subject: Allow pay.send?",
             "From: Toolcrib <toolcrib@example.com>",
             "Message-ID: <approval_1@example.com>",
+            "MIME-Version: 1.0",
         ] {
             assert!(mail.text.lines().any(|other| other == line), "{line}: {}", mail.text);
         }

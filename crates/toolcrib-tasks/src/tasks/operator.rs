@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
+use toolcrib_model::text::ellipsize_chars;
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::{TaskPorts, TaskSettings, TaskStore, Tasks};
@@ -122,7 +123,7 @@ impl OwnedTask {
             }
         };
         let state = state.as_str().unwrap_or_default().to_owned();
-        let what = what.chars().take(WHAT_CHARS).collect();
+        let what = ellipsize_chars(&what, WHAT_CHARS).into_owned();
         TaskSummary { id: id.clone(), kind, state, what, next, session: session.clone() }
     }
 }

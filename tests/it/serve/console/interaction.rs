@@ -178,4 +178,11 @@ async fn a_browser_without_a_push_service_says_why_it_gets_no_push_messages() {
         "navigator.serviceWorker.register('/worker.js').then(() => { document.title = 'registered'; })";
     browser.evaluate(&format!("{worker}; 0")).await;
     browser.until("document.title === 'registered'").await;
+    // The key is one: the registration fails, and not the call.
+    let subscription = "fetch('/push').then((answer) => answer.text()).then(async (key) => {
+            const { pushManager } = await navigator.serviceWorker.ready;
+            await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+        }).catch((error) => error.message)";
+    let refused = browser.evaluate(subscription).await;
+    assert!(refused.as_str().unwrap().starts_with("Registration failed"), "{refused}");
 }

@@ -206,7 +206,7 @@ fn channel(app: &App, name: &str, entry: &ResolvedEntry) -> Result<ApprovalChann
 fn webhook(app: &App, entry: &ResolvedEntry) -> Result<ApprovalChannel, DocumentError> {
     let settings: ApprovalWebhookEntry = typed(app, entry)?;
     let wrong = |key: &str, message: String| error_in(app, entry, key, message);
-    let people = known_people(app, entry, settings.people)?;
+    let people = known_people(app, entry, settings.people, &[])?;
     if settings.format != WebhookFormat::Json && people.len() > 1 {
         let message =
             "all readers of a chat see the links of each other; give each person a separate channel";
@@ -231,7 +231,7 @@ fn webhook(app: &App, entry: &ResolvedEntry) -> Result<ApprovalChannel, Document
 fn email(app: &App, entry: &ResolvedEntry) -> Result<ApprovalChannel, DocumentError> {
     let settings: EmailEntry = typed(app, entry)?;
     let wrong = |key: &str, message: String| error_in(app, entry, key, message);
-    let people = known_people(app, entry, settings.people)?;
+    let people = known_people(app, entry, settings.people, &[])?;
     let mut addresses = BTreeMap::new();
     for (position, name) in people.iter().enumerate() {
         let person = app.config.approvals.people.get(name);
@@ -260,9 +260,15 @@ fn web_push(app: &App, entry: &ResolvedEntry) -> Result<ApprovalChannel, Documen
     let settings: WebPushEntry = typed(app, entry)?;
     let wrong = |key: &str, message: String| error_in(app, entry, key, message);
     // The operator signs in at the console too.
-    let others = settings.people.iter().filter(|name| *name != OPERATOR).cloned().collect::<Vec<_>>();
-    if !others.is_empty() || settings.people.is_empty() {
-        known_people(app, entry, others)?;
+    let people = known_people(app, entry, settings.people, &[OPERATOR])?;
+    for (position, name) in people.iter().enumerate() {
+        if app.config.approvals.people.get(name).is_some_and(|person| person.key.is_none()) {
+            let message = format!(
+                "the person `{name}` has no `key`, without which no browser can subscribe at the console; set \
+                 `approvals.people.{name}.key`"
+            );
+            return Err(wrong(&format!("people/{position}"), message));
+        }
     }
     let is_contact = Url::parse(&settings.subject).is_ok_and(|url| match url.scheme() {
         "mailto" => url.path().contains('@'),
@@ -276,7 +282,7 @@ fn web_push(app: &App, entry: &ResolvedEntry) -> Result<ApprovalChannel, Documen
         .map_err(|error| wrong("subject", error.to_string()))?
         .with_guard(app.resolved.access.clone()?.host_guard());
     let sender = WebPush::new(http, settings.subject, settings.allow_private);
-    Ok(ApprovalChannel { people: settings.people, transport: ApprovalTransport::WebPush { sender } })
+    Ok(ApprovalChannel { people, transport: ApprovalTransport::WebPush { sender } })
 }
 
 fn typed<T: DeserializeOwned>(app: &App, entry: &ResolvedEntry) -> Result<T, DocumentError> {
@@ -289,17 +295,22 @@ fn error_in(app: &App, entry: &ResolvedEntry, key: &str, message: String) -> Doc
     app.file.readable(app.file.error_at(&place, message), &place)
 }
 
-/// Returns the people of a channel, who have to be those of the app.
-fn known_people(app: &App, entry: &ResolvedEntry, people: Vec<String>) -> Result<Vec<String>, DocumentError> {
+/// Returns the people of a channel, who have to be those of the app or one of some others.
+fn known_people(
+    app: &App,
+    entry: &ResolvedEntry,
+    people: Vec<String>,
+    others: &[&str],
+) -> Result<Vec<String>, DocumentError> {
     if people.is_empty() {
         let message = "the list is empty; name the people whom the channel reaches".to_owned();
         return Err(error_in(app, entry, "people", message));
     }
-    let known = &app.config.approvals.people;
-    match people.iter().enumerate().find(|(_, name)| !known.contains_key(*name)) {
+    let known = app.config.approvals.people.keys().map(String::as_str).chain(others.iter().copied());
+    let known = known.collect::<Vec<_>>();
+    match people.iter().enumerate().find(|(_, name)| !known.contains(&name.as_str())) {
         None => Ok(people),
         Some((position, name)) => {
-            let known: Vec<&str> = known.keys().map(String::as_str).collect();
             let message = unknown("person", name, &known);
             Err(error_in(app, entry, &format!("people/{position}"), message))
         }

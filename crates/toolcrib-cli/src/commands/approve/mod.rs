@@ -30,7 +30,7 @@ pub(crate) async fn run(arguments: &Approve, extensions: &Extensions, json: bool
     if !app.config.serve.approve {
         return Err(Failure::bad_input(format!(
             "{}: its calls are not answered here; set `serve.approve: true` and serve it again, after reading docs/reference/serve.md, \
-             \"Who is asked\"",
+             \"Approve from another terminal\"",
             app.file.name
         )));
     }

@@ -17,6 +17,9 @@ pub(super) struct Inputs {
     used: BTreeSet<String>,
     /// The required values that are missing, with their descriptions.
     missing: Vec<(String, String)>,
+    /// The values and secrets that may be left out, with their descriptions.
+    optional: BTreeMap<String, String>,
+    optional_secrets: BTreeMap<String, String>,
     /// The prefix of the variables that secrets are read from.
     prefix: String,
     /// The variables that secrets are read from.
@@ -25,13 +28,17 @@ pub(super) struct Inputs {
     has_placeholders: bool,
 }
 
-/// The values and variables without which a server does not run.
+/// The values and variables without which a server does not run, and those that it can do without.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Needs {
     /// The values that `--set` gives, with their descriptions.
     pub(super) values: BTreeMap<String, String>,
     /// The variables that have to be set where the app runs.
     pub(super) variables: BTreeSet<String>,
+    /// The values that `--set` may give, with their descriptions.
+    pub(super) optional_values: BTreeMap<String, String>,
+    /// The secrets that the user may add to the entry, with their descriptions.
+    pub(super) optional_secrets: BTreeMap<String, String>,
 }
 
 impl Inputs {
@@ -54,7 +61,12 @@ impl Inputs {
 
     /// Returns what has to be given and set.
     pub(super) fn needs(self) -> Needs {
-        Needs { values: self.missing.into_iter().collect(), variables: self.variables }
+        Needs {
+            values: self.missing.into_iter().collect(),
+            variables: self.variables,
+            optional_values: self.optional,
+            optional_secrets: self.optional_secrets,
+        }
     }
 
     /// Returns the value of an input that texts may refer to; `None` without one.
@@ -82,22 +94,26 @@ impl Inputs {
             return Ok(Some(given));
         }
         if input.is_secret {
+            if !input.is_required {
+                self.optional_secrets.insert(name.to_owned(), input.description.clone());
+            }
             return Ok(input.is_required.then(|| self.variable(name)));
         }
         if let Some(default) = &input.default {
             return plain(default).map(|default| Some(default.to_owned()));
         }
-        if input.is_required {
-            let choices = match input.choices.as_slice() {
-                [] => String::new(),
-                choices => format!("one of: {}", choices.join(", ")),
-            };
-            let about = [input.description.as_str(), &choices];
-            let about: Vec<_> = about.into_iter().filter(|text| !text.is_empty()).collect();
-            self.missing.push((name.to_owned(), about.join("; ")));
-            return Ok(self.has_placeholders.then(|| format!("<{name}>")));
+        let choices = match input.choices.as_slice() {
+            [] => String::new(),
+            choices => format!("one of: {}", choices.join(", ")),
+        };
+        let about = [input.description.as_str(), &choices];
+        let about: Vec<_> = about.into_iter().filter(|text| !text.is_empty()).collect();
+        if !input.is_required {
+            self.optional.insert(name.to_owned(), about.join("; "));
+            return Ok(None);
         }
-        Ok(None)
+        self.missing.push((name.to_owned(), about.join("; ")));
+        Ok(self.has_placeholders.then(|| format!("<{name}>")))
     }
 
     /// Returns a text with values in the place of the names in braces. Unknown names stay as they are.

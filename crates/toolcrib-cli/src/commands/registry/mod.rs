@@ -160,7 +160,7 @@ struct PlannedEntry {
 }
 
 impl PlannedEntry {
-    /// Returns the variables and headers of the entry, and the values that `add` needs, one on each line.
+    /// Returns the variables and headers of the entry, and the values that `add` needs and takes, one on each line.
     fn needed_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (key, what) in [("env", "variable"), ("headers", "header")] {
@@ -168,12 +168,24 @@ impl PlannedEntry {
                 lines.push(format!("  {what} {name}: {}", value.as_str().unwrap_or_default()));
             }
         }
+        let about = |description: &str| match description {
+            "" => String::new(),
+            description => format!(" ({description})"),
+        };
         for (name, description) in &self.needs.values {
-            let about = if description.is_empty() { String::new() } else { format!(" ({description})") };
-            lines.push(format!("  needs --set {name}=…{about}"));
+            lines.push(format!("  needs --set {name}=…{}", about(description)));
         }
         for name in &self.needs.variables {
             lines.push(format!("  needs the variable {name} where the app runs"));
+        }
+        for (name, description) in &self.needs.optional_values {
+            lines.push(format!("  takes --set {name}=…{}", about(description)));
+        }
+        for (name, description) in &self.needs.optional_secrets {
+            let about = about(description);
+            lines.push(format!(
+                "  takes the secret {name}{about}; add it to the entry by hand, as a variable"
+            ));
         }
         lines
     }
@@ -257,7 +269,8 @@ async fn source(
     notes.extend(
         bundle.as_ref().map(|bundle| format!("unpacks the bundle into {}", bundle.folder().display())),
     );
-    Ok((NewSource { namespace: namespace.to_owned(), entry, notes }, bundle))
+    let (namespace, other_namespace) = (namespace.to_owned(), "with `--namespace NAME`");
+    Ok((NewSource { namespace, other_namespace, entry, notes }, bundle))
 }
 
 impl ServerDescription {

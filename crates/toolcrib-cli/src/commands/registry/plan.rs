@@ -306,7 +306,10 @@ fn arguments(arguments: &[Argument], inputs: &mut Inputs) -> Result<Vec<String>,
                     && !input.is_required
                     && input.choices.is_empty()
                     && input.description.is_empty();
-                match inputs.value(name.trim_start_matches('-'), input)? {
+                let name = name.trim_start_matches('-');
+                let value =
+                    if is_bare && !inputs.is_given(name) { None } else { inputs.value(name, input)? };
+                match value {
                     Some(value) if flag.starts_with("--") && !value.is_empty() => {
                         words.push(format!("{flag}={value}"));
                     }

@@ -180,20 +180,23 @@ fn a_bundle_runs_its_entry_point_with_the_values_of_the_user() {
 fn the_plan_of_a_server_that_needs_values_has_placeholders_and_names_what_is_needed() {
     let server = with_package(&json!({
         "packageArguments": [{"type": "named", "name": "--folder", "description": "The folder.", "isRequired": true},
-            {"type": "named", "name": "--colour", "choices": ["red", "blue"], "isRequired": true}],
-        "environmentVariables": [{"name": "API_KEY", "isSecret": true, "isRequired": true}, {"name": "VERBOSE", "default": "0"}],
+            {"type": "named", "name": "--colour", "choices": ["red", "blue"], "isRequired": true}, {"type": "named", "name": "--fast"}],
+        "environmentVariables": [{"name": "API_KEY", "isSecret": true, "isRequired": true}, {"name": "VERBOSE", "default": "0"},
+            {"name": "REGION", "description": "The region."}, {"name": "PROXY_KEY", "isSecret": true}],
     }));
     let server: ServerJson = serde_json::from_value(server).unwrap();
     let Choice::Package(package) = choose(&server, None).unwrap() else { panic!("a package") };
     let plan = super::planned("notes", |inputs| package_entry(package, "notes", inputs)).unwrap();
     let lines = [vec![super::what_runs(&plan.entry)], plan.needed_lines()].concat();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    runs npx -y @example/notes@1.2.3 '--folder=<folder>' '--colour=<colour>'
+    runs npx -y @example/notes@1.2.3 '--folder=<folder>' '--colour=<colour>' --fast
       variable API_KEY: ${API_KEY}
       variable VERBOSE: 0
       needs --set colour=… (one of: red, blue)
       needs --set folder=… (The folder.)
       needs the variable API_KEY where the app runs
+      takes --set REGION=… (The region.)
+      takes the secret PROXY_KEY; add it to the entry by hand, as a variable
     ");
 
     let remote = json!({"type": "streamable-http", "url": "https://{tenant}.example.com/mcp",

@@ -40,7 +40,8 @@ pub(in crate::http) async fn push_key(
         return Ok(reply::plain(StatusCode::NOT_FOUND, &SubscribeError::NoChannel.to_string()));
     }
     Ok(match pending.push_key().await {
-        Ok(key) => reply::plain(StatusCode::OK, &key),
+        // Browsers accept the key alone, without a line break.
+        Ok(key) => guarded(StatusCode::OK, "text/plain; charset=utf-8", Body::from(key)),
         Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     })
 }

@@ -218,7 +218,7 @@ async fn the_browser_of_a_person_gets_an_encrypted_message_about_a_call_that_wai
     let bob = served.sign_in("a-key-of-bob-for-the-page").await;
     let (status, answer) = served.exchange("GET", "/push", &bob, "").await;
     assert_eq!(status, 200, "{answer}");
-    let key = answer.rsplit("\r\n\r\n").next().unwrap().trim().to_owned();
+    let key = answer.rsplit("\r\n\r\n").next().unwrap().to_owned();
     let seal = served.seal(&bob).await.unwrap();
     let browser = Browser::new();
     let form = browser.form(&seal, &format!("http://{}/push/bob", service.address));
