@@ -10,7 +10,7 @@ use super::{NAMESPACE, Outside, call, sandbox};
 use crate::support::{PATIENCE, TestDir};
 
 /// The variable with a container engine and an image that has `sh`, `python3`, `npx`, `uvx` and `git`, as
-/// `podman localhost/servers`. Without it, these tests are skipped.
+/// `podman localhost/servers`. The guide `docs/how-to/sandbox-a-server.md` builds one. Without it, these tests are skipped.
 const CONTAINER: &str = "TOOLCRIB_TEST_CONTAINER";
 
 /// Variables of the engine, which has its images elsewhere without them.
@@ -123,14 +123,19 @@ async fn no_way_leads_out_of_a_container_and_none_is_left() {
 async fn a_container_ends_with_toolcrib_even_if_that_is_killed() {
     let Some(engine) = Engine::new() else { return };
     let dir = waiting(&engine);
+    assert_ends_while_it_runs(&engine, &dir).await;
+}
+
+/// Kills Toolcrib while its program runs.
+async fn assert_ends_while_it_runs(engine: &Engine, dir: &TestDir) {
     let mut child = dir.start(&["call", "app.yaml", "a.wait", "{}"]);
     let id = child.id().unwrap();
     wait_until("the program", PATIENCE, || Ok(dir.path("work/started").exists().then_some(())))
         .await
         .unwrap();
-    assert!(engine.containers(&dir, id).await.contains("toolcrib-"));
+    assert!(engine.containers(dir, id).await.contains("toolcrib-"));
     child.kill().await.unwrap();
-    engine.assert_none_is_left(&dir, id).await;
+    engine.assert_none_is_left(dir, id).await;
 }
 
 #[tokio::test]
@@ -147,6 +152,9 @@ async fn nothing_is_left_if_toolcrib_is_killed_while_the_container_is_created() 
         child.kill().await.unwrap();
         engine.assert_none_is_left(&dir, id).await;
     }
+    // The containers were not refused.
+    let _ = fs::remove_file(dir.path("work/started"));
+    assert_ends_while_it_runs(&engine, &dir).await;
 }
 
 /// An engine that creates a container only while it is asked to remove it.

@@ -148,7 +148,7 @@ impl ContainerRun<'_> {
             option("--ulimit", format!("{limit}={value}:{value}").into());
         }
         if let (ContainerEngine::Podman, Some(most)) = (container.engine, self.max_user_processes) {
-            // The default of Podman can be higher, which only a process with `CAP_SYS_RESOURCE` can set.
+            // The default of Podman can be higher than its own limit, which needs `CAP_SYS_RESOURCE`.
             option("--ulimit", format!("nproc={most}:{most}").into());
         }
         let (user, group) = self.user;

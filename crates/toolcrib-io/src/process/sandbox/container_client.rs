@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -31,25 +32,32 @@ const LOCAL_IMAGES: &str = "localhost/";
 /// The prefix of the names of containers.
 const NAME_PREFIX: &str = "toolcrib-";
 
+/// The file with the number of process ids, on Linux.
+const PROCESS_IDS: &str = "/proc/sys/kernel/pid_max";
+
 /// The file with the filter of system calls, next to the home directories.
 const FILTER: &str = "container-syscalls.json";
+
+/// The maximum number of removals of a container while its client runs: ten seconds, and the time of the engine.
+const MAX_REMOVALS: &str = "100";
 
 /// The script that removes a container once its input ends, which it also does when this process is killed. The first line
 /// of its input is the process of the client, which leads a group.
 ///
 /// A client that is killed while it creates the container leaves processes that the engine does not know. So the removal
 /// is repeated until the client has ended: the engine waits until the container is created, and the client ends with it.
-/// Without the first line, there may be a client as well.
+/// Without the first line, there may be a client as well. The first argument is the maximum number of removals.
 const REMOVAL: &str = r#"
 trap '' HUP INT QUIT TERM
+rounds=$1
+shift
 read -r client
 read -r _
 is_running() { [ -z "$client" ] || kill -0 "$client"; }
-round=0
-while [ "$round" -lt 100 ] && is_running; do
+while [ "$rounds" -gt 0 ] && is_running; do
   "$@" </dev/null
   sleep 0.1
-  round=$((round + 1))
+  rounds=$((rounds - 1))
 done
 if [ -n "$client" ] && is_running; then kill -KILL "-$client"; fi
 exec "$@" </dev/null
@@ -71,7 +79,7 @@ impl StartedContainer {
             unavailable(format!("the process that removes its container cannot be started: {error}"))
         };
         let mut process = process::Command::new("/bin/sh");
-        process.args(["-c", REMOVAL, "toolcrib-container"]).arg(program(engine)?);
+        process.args(["-c", REMOVAL, "toolcrib-container", MAX_REMOVALS]).arg(program(engine)?);
         process.args(engine.removal()).arg(name);
         process.env_clear().envs(client_environment());
         process.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
@@ -226,7 +234,7 @@ pub(super) fn prepare(
         container,
         name: &name,
         user: (getuid().as_raw(), getgid().as_raw()),
-        max_user_processes: getrlimit(Resource::Nproc).maximum,
+        max_user_processes: max_user_processes(),
         program,
         arguments: command.argv.get(1..).unwrap_or_default(),
         cwd: cwd.as_deref(),
@@ -238,6 +246,12 @@ pub(super) fn prepare(
     client.envs(variables.into_iter().filter(|(name, _)| !is_by_value(name)));
     let started = StartedContainer::new(container.engine, &name)?;
     Ok(Prepared { command: client, limit: Some(ResourceLimit::Container(Arc::new(started))), is_marked: false })
+}
+
+/// Returns the processes that the user of this process can have. Podman lowers its own limit to the number of process ids.
+fn max_user_processes() -> Option<u64> {
+    let ids = fs::read_to_string(PROCESS_IDS).ok().and_then(|text| text.trim().parse().ok());
+    [getrlimit(Resource::Nproc).maximum, ids].into_iter().flatten().min()
 }
 
 fn real(folder: &Path) -> Result<PathBuf, Error> {
