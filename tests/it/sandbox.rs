@@ -1,11 +1,12 @@
 //! Sandboxes: real programs that try to leave them, and real servers that work in them.
 
+mod containers;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tokio::process::Child;
@@ -38,9 +39,6 @@ const MODES: &[&str] = &["change_mode_outside", "change_times_outside"];
 const NAMESPACE: &[&str] =
     &["read_environment_of_toolcrib", "signal_toolcrib", "write_app_file", "write_shared_memory"];
 
-/// Ways that end in the network and in the image of a container.
-const OWN_NETWORK: &[&str] = &["leave_group", "listen_by_tcp", "read_shadow", "send_by_udp", "send_by_udp_6"];
-
 /// What is outside of a sandbox: files, sockets, and a process.
 struct Outside {
     dir: TestDir,
@@ -52,6 +50,11 @@ struct Outside {
 
 impl Outside {
     async fn new(sandbox: &str) -> Self {
+        Self::with_variables(sandbox, &[]).await
+    }
+
+    /// The same for a program that has these variables.
+    async fn with_variables(sandbox: &str, variables: &[(&str, String)]) -> Self {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = tcp.local_addr().unwrap().port();
         let app = format!(
@@ -82,6 +85,9 @@ tools:
             .with_file("work/escapes.py", ESCAPES)
             .with_file("home/.ssh/id_ed25519", "secret")
             .with_file("shared/README", "");
+        for (name, value) in variables {
+            dir = dir.with_variable(name, value.as_str());
+        }
         for name in ["secret", "moved", "swap", "append", "truncate", "remove", "rename"] {
             dir = dir.with_file(&format!("outside/{name}.txt"), "secret");
         }
@@ -123,24 +129,29 @@ tools:
 
     /// The ways that led out.
     async fn escapes(&self) -> BTreeSet<String> {
+        self.escapes_of_process().await.1
+    }
+
+    /// The process id of Toolcrib, and the ways that led out.
+    async fn escapes_of_process(&self) -> (u32, BTreeSet<String>) {
         let arguments = json!({"targets": self.targets.to_string()}).to_string();
         // Descriptor 9 is one that Toolcrib has inherited, and its program should not.
-        let output = self
+        let child = self
             .dir
             .command("sh", &self.dir.path("."))
             .args(["-c", "exec 9<outside/secret.txt; exec \"$0\" \"$@\""])
             .arg(binary())
             .args(["call", "app.yaml", "probe.escape", &arguments, "--json"])
-            .stdin(Stdio::null())
-            .output()
-            .await
+            .spawn()
             .unwrap();
+        let id = child.id().unwrap();
+        let output = child.wait_with_output().await.unwrap();
         let shown = String::from_utf8_lossy(&output.stderr);
         let report: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}{shown}", String::from_utf8_lossy(&output.stdout)));
         let Value::Object(ways) = &report["result"] else { panic!("{report:#}{shown}") };
         assert!(ways.len() >= 85, "{report:#}");
-        ways.iter().filter(|(_, led_out)| **led_out == true).map(|(way, _)| way.clone()).collect()
+        (id, ways.iter().filter(|(_, led_out)| **led_out == true).map(|(way, _)| way.clone()).collect())
     }
 
     /// The processes that the program left, which this ends.
@@ -160,8 +171,9 @@ tools:
         count
     }
 
-    async fn assert_holds(mut self, allowed: &[&[&str]]) {
-        let escapes = self.escapes().await;
+    /// Asserts that no other way leads out, and returns the process id of Toolcrib.
+    async fn assert_holds(mut self, allowed: &[&[&str]]) -> u32 {
+        let (id, escapes) = self.escapes_of_process().await;
         let allowed: BTreeSet<String> = allowed.concat().into_iter().map(String::from).collect();
         let escaped: Vec<_> = escapes.difference(&allowed).collect();
         assert_eq!(escaped, Vec::<&String>::new());
@@ -169,6 +181,7 @@ tools:
         assert!(!self.dir.read("app.yaml").ends_with("\n\n"), "the app file is as it was");
         assert!(self.victim.try_wait().unwrap().is_none(), "the victim runs");
         self.victim.kill().await.unwrap();
+        id
     }
 }
 
@@ -219,70 +232,6 @@ async fn no_way_leads_out_of_namespaces() {
         [("read-only", &[NAMESPACE][..]), ("offline", &[NAMESPACE]), ("workspace", &[NAMESPACE, NETWORK])]
     {
         Outside::new(&sandbox(profile, "backend: bubblewrap")).await.assert_holds(allowed).await;
-    }
-}
-
-/// The variable with a container engine and an image that has `python3` and `sh`, as `podman localhost/python:3`. Without
-/// it, the tests of containers are skipped.
-const CONTAINER: &str = "TOOLCRIB_TEST_CONTAINER";
-
-/// Returns the settings of a sandbox in a container, and the engine.
-fn container(profile: &str) -> Option<(String, String)> {
-    let Ok(container) = std::env::var(CONTAINER) else {
-        eprintln!("skipped: {CONTAINER} is not set");
-        return None;
-    };
-    let (engine, image) = container.split_once(' ').expect("an engine and an image");
-    Some((sandbox(profile, &format!("backend: {engine}, image: '{image}'")), engine.to_owned()))
-}
-
-/// Returns the names of the containers of a process, and of the whole test if it is `None`.
-async fn containers(engine: &str, dir: &TestDir, process: Option<u32>) -> String {
-    let name = process.map_or_else(|| "name=toolcrib-".to_owned(), |id| format!("name=toolcrib-{id}-"));
-    let listed = dir
-        .command(engine, &dir.path("."))
-        .args(["ps", "--all", "--format", "{{.Names}}", "--filter", &name])
-        .output()
-        .await
-        .unwrap();
-    assert!(listed.status.success(), "{listed:?}");
-    String::from_utf8(listed.stdout).unwrap()
-}
-
-#[tokio::test]
-async fn no_way_leads_out_of_a_container_and_none_is_left() {
-    for profile in ["read-only", "offline", "workspace"] {
-        let Some((settings, engine)) = container(profile) else { return };
-        let outside = Outside::new(&settings).await;
-        outside.assert_holds(&[NAMESPACE, OWN_NETWORK]).await;
-        assert_eq!(containers(&engine, &TestDir::with_app(""), None).await, "");
-    }
-}
-
-#[tokio::test]
-async fn a_container_ends_with_toolcrib_even_if_that_is_killed() {
-    let Some((settings, engine)) = container("offline") else { return };
-    let dir = TestDir::with_app(&format!(
-        "
-app: {{workspace: work}}
-tools:
-  registry: [{{type: inline, namespace: a, engine: sh, tools: [{{name: wait, description: Waits., timeout_seconds: 100}}]}}]
-  engines: {{sh: {{type: command, argv: [sh, -c, 'echo x > started; exec sleep 3600'], {settings}}}}}
-  capabilities: {{default_policy: grant}}
-"
-    ))
-    .with_file("work/README", "");
-    let mut child =
-        dir.command(binary(), &dir.path(".")).args(["call", "app.yaml", "a.wait", "{}"]).spawn().unwrap();
-    let id = child.id().unwrap();
-    wait_until("the program", PATIENCE, || Ok(dir.path("work/started").exists().then_some(())))
-        .await
-        .unwrap();
-    assert!(containers(&engine, &dir, Some(id)).await.contains("toolcrib-"));
-    child.kill().await.unwrap();
-    let deadline = tokio::time::Instant::now() + PATIENCE;
-    while !containers(&engine, &dir, Some(id)).await.is_empty() {
-        assert!(tokio::time::Instant::now() < deadline, "the container is left");
     }
 }
 

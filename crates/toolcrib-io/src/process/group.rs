@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::descendants::Mark;
 use super::exit::Exit;
-use super::sandbox::ResourceLimit;
+use super::sandbox::{ResourceLimit, StartedContainer};
 use super::watchdog;
 
 /// The stack of the thread that waits for a child, in bytes. It calls little more than `waitid`.
@@ -22,6 +22,8 @@ const REAPER_STACK_BYTES: usize = 128 * 1024;
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Pid,
+    /// The container whose client is the leader.
+    container: Option<Arc<StartedContainer>>,
     /// True while the leader, dead or alive, holds the id of the group. Signals are sent only under this lock: once the
     /// leader is reaped, other processes may get the id.
     held: Arc<Mutex<bool>>,
@@ -29,7 +31,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Takes over a child that leads its own group and is known to the watchdog, and keeps its limit until it has ended. On an error the group is gone.
+    /// Takes over a child that leads its own group and ends with this process, and keeps its limit until it has ended. On
+    /// an error the group is gone.
     pub(super) fn adopt(
         program: &str,
         leader: Pid,
@@ -40,7 +43,8 @@ impl Group {
         let held = Arc::new(Mutex::new(true));
         let (sender, status) = watch::channel(None);
         let exit = Exit { program: program.to_owned(), status };
-        let group = Self { leader, held: Arc::clone(&held), exit };
+        let container = limit.as_ref().and_then(ResourceLimit::container).cloned();
+        let group = Self { leader, container, held: Arc::clone(&held), exit };
         let reaper = move || {
             reap(leader, &mark, (child, limit.as_ref()), &held, &sender);
             drop(limit);
@@ -64,9 +68,12 @@ impl Group {
         self.signal(Signal::TERM);
     }
 
-    /// Ends every process of the group.
+    /// Ends every process of the group. The client of a container ends by the removal of that.
     pub(super) fn kill(&self) {
-        self.signal(Signal::KILL);
+        match &self.container {
+            Some(container) => container.begin_removal(),
+            None => self.signal(Signal::KILL),
+        }
     }
 
     fn signal(&self, signal: Signal) {
@@ -85,7 +92,7 @@ impl Drop for Group {
 }
 
 /// Waits until the leader has died, kills its remaining descendants inside and outside of the group, and only then releases
-/// the id.
+/// the id. The removal of a container sees by it that its client has ended.
 fn reap(
     leader: Pid,
     mark: &Mark,
@@ -97,14 +104,17 @@ fn reap(
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while waitid(WaitId::Pid(leader), options).is_err_and(|error| error == Errno::INTR) {}
     let _ = kill_process_group(leader, Signal::KILL);
+    mark.end_bearers();
+    let collected = {
+        let mut held = held.lock();
+        watchdog::unregister(leader);
+        let collected = child.wait();
+        *held = false;
+        collected
+    };
     if let Some(limit) = limit {
         limit.end();
     }
-    mark.end_bearers();
-    let mut held = held.lock();
-    watchdog::unregister(leader);
-    let collected = child.wait();
-    *held = false;
     // Without a status the sender is dropped, and those who wait learn that it is lost.
     if let Ok(collected) = collected {
         status.send_replace(Some(collected));

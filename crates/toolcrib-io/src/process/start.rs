@@ -13,7 +13,7 @@ use rustix::process::Pid;
 use super::command::{Command, DEFAULT_SEARCH_PATH};
 use super::descendants::Mark;
 use super::environment::{DEPTH_VARIABLE, MARK_VARIABLE, depth, environment};
-use super::sandbox::{Prepared, Sandbox};
+use super::sandbox::{Prepared, ResourceLimit, Sandbox};
 use super::watchdog;
 use crate::Error;
 
@@ -66,7 +66,9 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<StartedProcess, Err
         abandon(&mut child);
         return Err(Error::PipeFailed { program: program(), source: io::ErrorKind::BrokenPipe.into() });
     };
-    if let Err(source) = watchdog::register(leader) {
+    let container = limit.as_ref().and_then(ResourceLimit::container);
+    let known = container.map_or_else(|| watchdog::register(leader), |container| container.set_client(leader));
+    if let Err(source) = known {
         abandon(&mut child);
         return Err(Error::WatchdogFailed { program: program(), source });
     }

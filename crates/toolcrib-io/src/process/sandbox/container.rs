@@ -93,6 +93,8 @@ pub(super) struct ContainerRun<'a> {
     pub(super) name: &'a str,
     /// The user and the group, which are those of this process.
     pub(super) user: (u32, u32),
+    /// The processes that the user of this process can have, if there is a limit.
+    pub(super) max_user_processes: Option<u64>,
     /// The program: a path, or the name of a program of the image.
     pub(super) program: &'a Path,
     pub(super) arguments: &'a [String],
@@ -144,6 +146,10 @@ impl ContainerRun<'_> {
         option("--memory", format!("{}m", container.max_memory_mb).into());
         for (limit, value) in [("core", 0), ("fsize", MAX_SANDBOXED_FILE_BYTES), ("nofile", MAX_OPEN_FILES)] {
             option("--ulimit", format!("{limit}={value}:{value}").into());
+        }
+        if let (ContainerEngine::Podman, Some(most)) = (container.engine, self.max_user_processes) {
+            // The default of Podman can be higher than its own limit, which needs `CAP_SYS_RESOURCE`.
+            option("--ulimit", format!("nproc={most}:{most}").into());
         }
         let (user, group) = self.user;
         option("--user", format!("{user}:{group}").into());

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, ChildStdin, Output, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, getgid, getuid, kill_process_group};
+use rustix::process::{Pid, Resource, Signal, getgid, getrlimit, getuid, kill_process_group};
 
 use super::container::{
     CLIENT_VARIABLES, Container, ContainerEngine, ContainerRun, is_by_value, is_inherited,
@@ -24,14 +26,42 @@ use crate::process::{Command, DEPTH_VARIABLE, MARK_VARIABLE, depth, find_program
 /// The time that an engine has for each answer before a start.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// The prefix of the names of images that no registry has.
+const LOCAL_IMAGES: &str = "localhost/";
+
 /// The prefix of the names of containers.
 const NAME_PREFIX: &str = "toolcrib-";
+
+/// The file with the number of process ids, on Linux.
+const PROCESS_IDS: &str = "/proc/sys/kernel/pid_max";
 
 /// The file with the filter of system calls, next to the home directories.
 const FILTER: &str = "container-syscalls.json";
 
-/// The script that removes a container once its input ends, which it also does when this process is killed.
-const REMOVAL: &str = r#"trap '' HUP INT QUIT TERM; read -r _; exec "$@" >/dev/null 2>&1 </dev/null"#;
+/// The maximum number of removals of a container while its client runs: ten seconds, and the time of the engine.
+const MAX_REMOVALS: &str = "100";
+
+/// The script that removes a container once its input ends, which it also does when this process is killed. The first line
+/// of its input is the process of the client, which leads a group.
+///
+/// A client that is killed while it creates the container leaves processes that the engine does not know. So the removal
+/// is repeated until the client has ended: the engine waits until the container is created, and the client ends with it.
+/// Without the first line, there may be a client as well. The first argument is the maximum number of removals.
+const REMOVAL: &str = r#"
+trap '' HUP INT QUIT TERM
+rounds=$1
+shift
+read -r client
+read -r _
+is_running() { [ -z "$client" ] || kill -0 "$client"; }
+while [ "$rounds" -gt 0 ] && is_running; do
+  "$@" </dev/null
+  sleep 0.1
+  rounds=$((rounds - 1))
+done
+if [ -n "$client" ] && is_running; then kill -KILL "-$client"; fi
+exec "$@" </dev/null
+"#;
 
 /// A container, which [`remove`](Self::remove) and dropping it remove.
 #[derive(Debug)]
@@ -40,7 +70,7 @@ pub(crate) struct StartedContainer(Mutex<Option<Remover>>);
 #[derive(Debug)]
 struct Remover {
     process: process::Child,
-    input: ChildStdin,
+    input: Option<ChildStdin>,
 }
 
 impl StartedContainer {
@@ -49,13 +79,32 @@ impl StartedContainer {
             unavailable(format!("the process that removes its container cannot be started: {error}"))
         };
         let mut process = process::Command::new("/bin/sh");
-        process.args(["-c", REMOVAL, "toolcrib-container"]).arg(program(engine)?);
+        process.args(["-c", REMOVAL, "toolcrib-container", MAX_REMOVALS]).arg(program(engine)?);
         process.args(engine.removal()).arg(name);
         process.env_clear().envs(client_environment());
         process.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let mut process = process.spawn().map_err(|error| failed(&error))?;
-        let input = process.stdin.take().ok_or_else(|| failed(&"it has no input"))?;
+        let input = process.stdin.take();
         Ok(Self(Mutex::new(Some(Remover { process, input }))))
+    }
+
+    /// Sets the process of the client, which leads a group.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the process that removes the container has ended.
+    pub(crate) fn set_client(&self, client: Pid) -> io::Result<()> {
+        match self.0.lock().as_mut().and_then(|remover| remover.input.as_mut()) {
+            Some(input) => writeln!(input, "{}", client.as_raw_pid()),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Begins to remove the container, by which its client ends.
+    pub(crate) fn begin_removal(&self) {
+        if let Some(remover) = self.0.lock().as_mut() {
+            remover.input = None;
+        }
     }
 
     /// Removes the container with all of its processes. Later calls do nothing.
@@ -94,7 +143,8 @@ pub(super) fn check(sandbox: &Sandbox, container: &Container) -> Result<(), Erro
     }
     let image = &container.image;
     ask(container.engine, &["image", "inspect", "--format", "{{.Id}}", image]).map(drop).map_err(|error| {
-        unavailable(format!("`{name}` has no image `{image}`: {error}; get it by `{name} pull {image}`"))
+        let way = if image.starts_with(LOCAL_IMAGES) { "build --tag" } else { "pull" };
+        unavailable(format!("`{name}` has no image `{image}`: {error}; get it by `{name} {way} {image}`"))
     })
 }
 
@@ -184,6 +234,7 @@ pub(super) fn prepare(
         container,
         name: &name,
         user: (getuid().as_raw(), getgid().as_raw()),
+        max_user_processes: max_user_processes(),
         program,
         arguments: command.argv.get(1..).unwrap_or_default(),
         cwd: cwd.as_deref(),
@@ -194,7 +245,13 @@ pub(super) fn prepare(
     client.args(run.arguments()?);
     client.envs(variables.into_iter().filter(|(name, _)| !is_by_value(name)));
     let started = StartedContainer::new(container.engine, &name)?;
-    Ok(Prepared { command: client, limit: Some(ResourceLimit::Container(started)), is_marked: false })
+    Ok(Prepared { command: client, limit: Some(ResourceLimit::Container(Arc::new(started))), is_marked: false })
+}
+
+/// Returns the processes that the user of this process can have. Podman lowers its own limit to the number of process ids.
+fn max_user_processes() -> Option<u64> {
+    let ids = fs::read_to_string(PROCESS_IDS).ok().and_then(|text| text.trim().parse().ok());
+    [getrlimit(Resource::Nproc).maximum, ids].into_iter().flatten().min()
 }
 
 fn real(folder: &Path) -> Result<PathBuf, Error> {

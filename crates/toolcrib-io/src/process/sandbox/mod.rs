@@ -64,6 +64,8 @@ pub use self::restrictions::Sandbox;
 use crate::Error;
 
 #[cfg(unix)]
+pub(super) use container_client::StartedContainer;
+#[cfg(unix)]
 pub(super) use prepared::{Prepared, ResourceLimit};
 pub use settings::{
     NetworkWord, ProcessLimit, SandboxAccess, SandboxBackend, SandboxNetwork, SandboxPlace, SandboxProfile,

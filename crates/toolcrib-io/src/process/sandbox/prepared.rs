@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::process;
+use std::sync::Arc;
 
 use super::container_client::StartedContainer;
 #[cfg(target_os = "linux")]
@@ -38,11 +39,20 @@ pub(crate) enum ResourceLimit {
     #[cfg(target_os = "linux")]
     Group(#[expect(dead_code, reason = "it is kept, and removed by its drop")] ControlGroup),
     /// A container, which ends with the program.
-    Container(StartedContainer),
+    Container(Arc<StartedContainer>),
 }
 
 impl ResourceLimit {
-    /// Ends the processes that are not descendants of this one.
+    /// Returns the container, if the started process is the client of its engine.
+    pub(crate) fn container(&self) -> Option<&Arc<StartedContainer>> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Group(_) => None,
+            Self::Container(container) => Some(container),
+        }
+    }
+
+    /// Ends the processes that are not descendants of this one, after the started process was collected.
     pub(crate) fn end(&self) {
         match self {
             #[cfg(target_os = "linux")]
