@@ -219,7 +219,6 @@ fn denied(message: String) -> ToolError {
 fn no_approver(call: &WaitingCall<'_>) -> ToolError {
     let rule = &call.pending.decision().rule;
     let message = format!("`{}` needs approval ({rule}), and no one is available to approve it", call.tool());
-    let hint =
-        "tell the user that the call needs approval and that no approver is available here; do not repeat it";
+    let hint = "tell the user to open the console or `toolcrib approve` where the app is served; repeat the call only then";
     ToolError::new(ErrorKind::ApprovalRequired, message).with_hint(hint)
 }

@@ -160,7 +160,7 @@ async fn serve(
     let leave = async {
         interrupts.left().await;
         if let Some(notice) = server.shutdown_notice() {
-            output::tell(&format!("{notice}; once more ends it at once"));
+            output::tell(&format!("{notice}; press Ctrl-C again to end at once"));
         }
     };
     listening.serve(leave).await
@@ -172,7 +172,7 @@ fn tell_tasks(runtime: &Runtime) {
     if let Some((first, others)) = tasks.split_first() {
         let more = if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
         let seconds = DRAIN_TIME.as_secs();
-        output::tell(&format!("waiting up to {seconds} s for {first}{more}; once more ends it at once"));
+        output::tell(&format!("waiting up to {seconds} s for {first}{more}; press Ctrl-C again to end at once"));
     }
 }
 

@@ -23,6 +23,10 @@ const READING_WORDS: &[&str] = &[
     "query", "read", "search", "show", "stat", "status", "view",
 ];
 
+/// Words that indicate secrets. Reading them is more than a read.
+const SECRET_WORDS: &[&str] =
+    &["credential", "credentials", "env", "password", "passwords", "secret", "secrets", "token"];
+
 /// Words that indicate administration of other users. A read is not administration.
 const ADMINISTRATIVE_WORDS: &[&str] = &["admin", "admins", "administrator", "revoke", "sudo"];
 
@@ -51,6 +55,7 @@ impl Risk {
     /// assert_eq!(Risk::of_words(&words_of_name("filesRemove")), (Risk::High, Some("remove")));
     /// assert_eq!(Risk::of_words(&words_of_name("list_files")), (Risk::Low, None));
     /// assert_eq!(Risk::of_words(&words_of_name("get_or_create")), (Risk::Medium, None));
+    /// assert_eq!(Risk::of_words(&words_of_name("get-env")), (Risk::Medium, None));
     /// ```
     pub fn of_words(words: &[String]) -> (Self, Option<&'static str>) {
         let find =
@@ -58,7 +63,7 @@ impl Risk {
         if let Some(word) = find(DESTRUCTIVE_WORDS) {
             (Self::High, Some(word))
         } else if find(READING_WORDS).is_some() && find(CHANGING_WORDS).is_none() {
-            (Self::Low, None)
+            (if find(SECRET_WORDS).is_some() { Self::Medium } else { Self::Low }, None)
         } else if let Some(word) = find(ADMINISTRATIVE_WORDS) {
             (Self::High, Some(word))
         } else {

@@ -82,7 +82,7 @@ fn nothing_found(all: &All) -> String {
         return all.unreadable.join("\n");
     }
     match all.files.as_slice() {
-        [] => "no configuration of a client was found here; name a file: toolcrib import FILE".to_owned(),
+        [] => "no configuration of a client was found here; name a file: toolcrib import FILE, or begin with `toolcrib init`".to_owned(),
         files => format!("no MCP server was found{ours} in {}", files.join(", ")),
     }
 }

@@ -275,7 +275,15 @@ impl Report<'_> {
                 Action::Remove => {
                     output::tell(&format!("next: start {title} again; it reads its servers then"));
                 }
-                _ => output::tell(&format!("next: {}", self.client.next_step())),
+                _ => {
+                    if self.target.text.is_some() {
+                        output::tell(&format!(
+                            "{title} starts its other servers itself, without the rules of this app: disable there \
+                             those that the app serves"
+                        ));
+                    }
+                    output::tell(&format!("next: {}", self.client.next_step()));
+                }
             }
         }
     }

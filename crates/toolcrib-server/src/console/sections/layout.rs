@@ -151,7 +151,10 @@ fn who(viewer: &Viewer) -> Markup {
 pub(crate) fn sign_in(is_wrong: bool) -> String {
     let main = html! {
         @if is_wrong {
-            p class="told" role="status" { "That is neither the operator's key nor a token of this server." }
+            p class="told" role="status" {
+                "That is neither the operator's key nor a token of this server. A restart may have made another key: see \
+                 what the server printed last."
+            }
         }
         p { "Reading requires a token of this server, or the key that it printed when it started." }
         (sign_in_form())
