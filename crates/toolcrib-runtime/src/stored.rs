@@ -1,4 +1,4 @@
-//! What other crates keep in the store of an app.
+//! The use of the store of an app by the parts of other crates.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -32,6 +32,9 @@ const EXPECTED_KINDS: [&str; 5] = ["unavailable", "timeout", "overloaded", "outc
 /// The beginnings of messages that name an outage.
 const EXPECTED_MESSAGES: [&str; 4] = ["the store", "shutting down", "cannot be reached", "does not answer"];
 
+/// The part of the note on a background call that the store does not have, since it cannot be reached.
+const NOT_STORED: &str = "is lost when the program ends";
+
 /// The answers of a client.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
@@ -228,12 +231,19 @@ impl<'a> Client<'a> {
         let answer = self.call("background_run", params).await?;
         let Some(made) = self.value(answer)? else { return Ok(()) };
         let task = made.get("task_id").and_then(Value::as_str).with_context(|| format!("no task: {made}"))?;
+        let note = made.get("note").and_then(Value::as_str).unwrap_or_default();
+        let is_stored = !note.contains(NOT_STORED);
         let wait = json!({"task_id": task, "wait": true, "timeout": 30});
         let begun = Instant::now();
         loop {
             ensure!(begun.elapsed() < TASK_TIME, "the task {task} of {id} does not end");
             match self.call("background_run", wait.clone()).await? {
                 Answer::Refused { text, .. } if text.contains("not_found") => {
+                    if !is_stored {
+                        self.ledger.expect(&id, Expected::AtMostOnce);
+                        *self.tally.refused.entry("task not stored".to_owned()).or_default() += 1;
+                        return Ok(());
+                    }
                     bail!("the task {task} of {id} was acknowledged, and is lost: {text}")
                 }
                 answer => {

@@ -172,7 +172,9 @@ fn tell_tasks(runtime: &Runtime) {
     if let Some((first, others)) = tasks.split_first() {
         let more = if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
         let seconds = DRAIN_TIME.as_secs();
-        output::tell(&format!("waiting up to {seconds} s for {first}{more}; press Ctrl-C again to end at once"));
+        output::tell(&format!(
+            "waiting up to {seconds} s for {first}{more}; press Ctrl-C again to end at once"
+        ));
     }
 }
 

@@ -67,7 +67,8 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<StartedProcess, Err
         return Err(Error::PipeFailed { program: program(), source: io::ErrorKind::BrokenPipe.into() });
     };
     let container = limit.as_ref().and_then(ResourceLimit::container);
-    let known = container.map_or_else(|| watchdog::register(leader), |container| container.set_client(leader));
+    let known =
+        container.map_or_else(|| watchdog::register(leader), |container| container.set_client(leader));
     if let Err(source) = known {
         abandon(&mut child);
         return Err(Error::WatchdogFailed { program: program(), source });

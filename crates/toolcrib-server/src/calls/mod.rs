@@ -164,8 +164,8 @@ impl Shared {
         told.into()
     }
 
-    /// Returns the task of a call that continues in the background, if its client supports tasks. Without a task, nobody
-    /// answers the questions of the call.
+    /// Returns the task of a call that continues in the background, if its client supports tasks. Without a task, the
+    /// questions of the call get no answer.
     async fn task_of(&self, ended: &FinishedCall, takes_tasks: bool) -> Option<Task> {
         ended.background_id()?;
         let task = if takes_tasks { self.tasks.create(ended).await } else { None };

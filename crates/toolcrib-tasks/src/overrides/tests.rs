@@ -1,3 +1,5 @@
+//! Tests of overrides: applying, following, and naming them.
+
 use async_trait::async_trait;
 use parking_lot::Mutex as SyncMutex;
 use toolcrib_model::{LoadOutcome, QualifiedName, Tool};

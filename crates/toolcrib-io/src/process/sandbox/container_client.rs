@@ -245,7 +245,11 @@ pub(super) fn prepare(
     client.args(run.arguments()?);
     client.envs(variables.into_iter().filter(|(name, _)| !is_by_value(name)));
     let started = StartedContainer::new(container.engine, &name)?;
-    Ok(Prepared { command: client, limit: Some(ResourceLimit::Container(Arc::new(started))), is_marked: false })
+    Ok(Prepared {
+        command: client,
+        limit: Some(ResourceLimit::Container(Arc::new(started))),
+        is_marked: false,
+    })
 }
 
 /// Returns the processes that the user of this process can have. Podman lowers its own limit to the number of process ids.
