@@ -218,9 +218,9 @@ tools:
 async fn approve(dir: TestDir, app: String) -> TestDir {
     let dir = dir.with_file("app.yaml", app);
     let changed = dir.run(["tools", "app.yaml", "--changed"]).await;
-    let seen = changed.stdout.split("--seen ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let seen = changed.stderr.split("--seen ").nth(1).and_then(|rest| rest.split_whitespace().next());
     let seen = seen.unwrap_or_else(|| panic!("{}{}", changed.stdout, changed.stderr));
-    dir.run(["trust", "app.yaml", "peer", "--seen", seen]).await.expect(0);
+    dir.run(["trust", "app.yaml", "--all", "--seen", seen]).await.expect(0);
     dir
 }
 
