@@ -59,7 +59,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
         }
     };
     let extensions = extensions::of_process(if arguments.strict { extensions.strict() } else { extensions });
-    allocator::configure(&arguments.command);
+    allocator::configure();
     let telemetry = match telemetry_of(&arguments) {
         Ok(settings) => settings.map(telemetry::prepare),
         Err(failure) => {

@@ -249,7 +249,7 @@ async fn finish(outcome: Outcome, caller: &Caller) -> Result<CallOutcome, ErrorD
             let (started, lease) = (Instant::now(), caller.lease.clone());
             lease.runtime.executor().load_media(&result, &context).await;
             let (result, elicitation) = (*result, None);
-            let ended = FinishedCall { result, context, elicitation, started, structure, lease, task };
+            let ended = FinishedCall { result, context, elicitation, started, structure, task, lease };
             Ok(CallOutcome::Done(Box::new(ended)))
         }
     }

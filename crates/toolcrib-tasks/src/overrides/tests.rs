@@ -69,7 +69,9 @@ impl TestApp {
         let loaders: Vec<_> = loaders.map(|source| source as Arc<dyn ToolLoader>).collect();
         let store = (location, TaskStore::Resident);
         let overrides = ActiveOverrides::open(store, (&registry, &policy), &loaders).await.unwrap();
-        loaders.into_iter().for_each(|loader| registry.add_loader(loader));
+        for loader in loaders {
+            registry.add_loader(loader);
+        }
         registry.refresh().await.unwrap();
         Self { team, registry, overrides }
     }

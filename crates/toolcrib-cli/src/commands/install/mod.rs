@@ -271,19 +271,16 @@ impl Report<'_> {
             ));
         }
         if is_written {
-            match self.plan.action {
-                Action::Remove => {
-                    output::tell(&format!("next: start {title} again; it reads its servers then"));
+            if self.plan.action == Action::Remove {
+                output::tell(&format!("next: start {title} again; it reads its servers then"));
+            } else {
+                if self.target.text.is_some() {
+                    output::tell(&format!(
+                        "{title} starts its other servers itself, without the rules of this app: disable there those that \
+                         the app serves"
+                    ));
                 }
-                _ => {
-                    if self.target.text.is_some() {
-                        output::tell(&format!(
-                            "{title} starts its other servers itself, without the rules of this app: disable there \
-                             those that the app serves"
-                        ));
-                    }
-                    output::tell(&format!("next: {}", self.client.next_step()));
-                }
+                output::tell(&format!("next: {}", self.client.next_step()));
             }
         }
     }
