@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use toolcrib_io::http::{HttpClient, HttpPolicy};
 
 /// The bytes of the file whose text is behind a handle.
 const FILE_BYTES: usize = 64 * 1024;
@@ -85,7 +86,8 @@ impl Served {
             said.extend([line.as_str(), "\n"]);
         };
         std::thread::spawn(move || lines.for_each(drop));
-        Ok(Self { child, url, http: reqwest::Client::builder().no_proxy().build()?, _folder: folder })
+        let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })?;
+        Ok(Self { child, url, http: http.reqwest_client().clone(), _folder: folder })
     }
 
     pub(crate) fn id(&self) -> u32 {
